@@ -1,0 +1,1 @@
+"""What a build looks like on disk."""

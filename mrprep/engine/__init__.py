@@ -1,0 +1,1 @@
+"""Phases, units, executors, fingerprints, the ledger and progress; knows nothing of text."""

@@ -1,0 +1,102 @@
+"""Who comes where: documents into shards, rows into training steps. Pure functions of seeds and sizes.
+
+The one owner of both orders: the shard stage, the trainer, the audit and the exports all ask here.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import xxhash
+
+U64 = npt.NDArray[np.uint64]
+I64 = npt.NDArray[np.int64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
+_ROUNDS = 6
+
+
+def document_id(source: str, path: bytes, offset: int) -> int:
+    """Return the 64-bit identity of a document: XXH3 of source, path relative to its root, and offset.
+
+    The pieces of one long document share it. Moving the folder changes nothing.
+    """
+    return xxhash.xxh3_64_intdigest(b"%s\0%s\0%d" % (source.encode(), path, offset))
+
+
+def mix(values: U64) -> U64:
+    """Return the SplitMix64 finaliser of ``values`` (Steele, Lea, Flood 2014): a bijection of uint64."""
+    z = values + _GOLDEN
+    z = (z ^ (z >> np.uint64(30))) * _MIX1
+    z = (z ^ (z >> np.uint64(27))) * _MIX2
+    return z ^ (z >> np.uint64(31))
+
+
+def shuffle_keys(seed: int, ids: U64, copy: int = 0) -> U64:
+    """Return the key by which documents are sorted into shards: hash(seed, id, copy), uint64[n]."""
+    salt = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64) + _GOLDEN * np.uint64(copy))
+    return mix(ids ^ salt)
+
+
+def permute(seed: int, n: int, positions: I64) -> I64:
+    """Return where a seeded permutation of ``range(n)`` sends ``positions``, int64, same shape.
+
+    A balanced Feistel network over the next even power of two, walked until the value falls below
+    ``n`` (Black and Rogaway 2002), so any stretch of the order is had without the rest of it.
+
+    Raises:
+        ValueError: a position lies outside ``range(n)``.
+    """
+    if positions.size and (positions.min() < 0 or positions.max() >= n):
+        raise ValueError(f"positions must lie in 0..{n - 1}")
+    half = np.uint64(max(1, ((n - 1).bit_length() + 1) // 2))
+    keys = mix(np.arange(_ROUNDS, dtype=np.uint64) + mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64)))
+    out = _feistel(positions.astype(np.uint64), half, keys)
+    while (outside := np.flatnonzero(out >= n)).size:
+        out[outside] = _feistel(out[outside], half, keys)
+    return out.astype(np.int64)
+
+
+def _feistel(values: U64, half: np.uint64, keys: U64) -> U64:
+    mask = (np.uint64(1) << half) - np.uint64(1)
+    left, right = values >> half, values & mask
+    for key in keys:
+        left, right = right, left ^ (mix(right ^ key) & mask)
+    return (left << half) | right
+
+
+def steps_per_epoch(n_rows: int, global_batch: int) -> int:
+    """Return how many whole steps an epoch has; ``n_rows % global_batch`` rows sit each epoch out."""
+    return n_rows // global_batch
+
+
+def rows(
+    seed: int, epoch: int, n_rows: int, global_batch: int, rank: int, ranks: int, start: int, stop: int | None = None
+) -> I64:
+    """Return the row indices that one rank trains on in an epoch, in order, int64.
+
+    Step ``k`` of an epoch takes places ``k * global_batch`` and on of that epoch's permutation; rank
+    ``r`` takes every ``ranks``-th of them from ``r``. So the rows of a step are the same at any number
+    of ranks, every rank has as many, and no row comes twice in an epoch.
+
+    Args:
+        seed: of the run.
+        epoch: counted from 0; each has a permutation of its own.
+        n_rows: rows in all shards.
+        global_batch: rows a step over all ranks.
+        rank: this rank.
+        ranks: how many there are; divides ``global_batch``.
+        start: first step wanted, within the epoch.
+        stop: step to end before; the epoch's end if None.
+
+    Raises:
+        ValueError: ``ranks`` does not divide ``global_batch``, or no step fits into the rows.
+    """
+    if global_batch % ranks:
+        raise ValueError(f"global batch {global_batch} is not a multiple of {ranks} ranks")
+    steps = steps_per_epoch(n_rows, global_batch)
+    if not steps:
+        raise ValueError(f"{n_rows} rows do not fill one global batch of {global_batch}")
+    end = steps if stop is None else min(stop, steps)
+    places = np.arange(start * global_batch, end * global_batch, dtype=np.int64)
+    mine = places.reshape(-1, global_batch)[:, rank::ranks].ravel()
+    return permute(seed + epoch * 0x9E3779B9, n_rows, mine)

@@ -1,0 +1,22 @@
+"""The names inside a build directory and its work directory."""
+
+from pathlib import Path
+
+MANIFEST = "manifest.json"
+RUN = "run.json"
+SUMMARY = "report/summary.json"
+TEXT, DROPPED, FILES = "text/part-{:05d}.parquet", "dropped/part-{:05d}.parquet", "report/files-{:05d}.parquet"
+CLUSTERS = "dedup/clusters.parquet"
+VERDICT = "dedup/verdict.npy"
+TOKENIZER = "tokenizer"
+SHARD = "{split}/{split}-{number:05d}.mindrecord"
+PROVENANCE = "provenance/{split}-{number:05d}.parquet"
+LOCK = "mrprep.lock"
+INPUTS = "inputs.json"
+FORMAT = 1
+"""Version of the build directory; the key ``mrprep`` of a manifest."""
+
+
+def work_of(out: Path) -> Path:
+    """Return where the work for a build goes: beside it, on the same file system."""
+    return out.with_name(out.name + ".work")

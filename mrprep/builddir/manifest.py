@@ -1,0 +1,72 @@
+"""The manifest: what a finished build says of itself. Written last, so where it stands the build is whole."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import orjson
+
+from mrprep.builddir.layout import FORMAT, MANIFEST
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """A finished build on disk."""
+
+    path: Path
+    manifest: Mapping[str, Any]
+
+    def file(self, name: str) -> Path:
+        """Return the path of a file of the build by its name in the manifest."""
+        return self.path / name
+
+    @property
+    def files(self) -> Mapping[str, Mapping[str, Any]]:
+        """Relative name -> {"bytes", "sha256"} of every file but the manifest and run.json."""
+        files: Mapping[str, Mapping[str, Any]] = self.manifest["files"]
+        return files
+
+    def shards(self, split: str) -> list[Path]:
+        """Return the MindRecord files of a split, in order; an empty list when the build has no such split."""
+        return [self.file(shard["file"]) for shard in self.manifest["splits"].get(split, {}).get("shards", ())]
+
+
+def write_manifest(manifest: Mapping[str, Any], path: Path) -> None:
+    """Write the manifest, keys sorted, and put it on the disk."""
+    data = orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n"
+    with path.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+
+
+def open_build(path: Path) -> Build:
+    """Read the manifest of a build.
+
+    Raises:
+        MrprepError: there is none, it is not ours, of a later format, or names a file outside the build.
+    """
+    shown = printable(str(path))
+    try:
+        manifest = orjson.loads((path / MANIFEST).read_bytes())
+    except FileNotFoundError:
+        raise MrprepError(f"{shown} is not a finished build (no {MANIFEST} in it): name the --out of a build") from None
+    except (OSError, ValueError) as error:
+        raise MrprepError(f"{shown}/{MANIFEST} cannot be read ({error}): build again") from None
+    if not isinstance(manifest, dict) or "mrprep" not in manifest:
+        raise MrprepError(f"{shown}/{MANIFEST} was not written by mrprep: name the --out of a build")
+    if manifest["mrprep"] != FORMAT:
+        raise MrprepError(f"{shown} has format {manifest['mrprep']}, this mrprep reads {FORMAT}: use a matching version")
+    for name in manifest["files"]:
+        _check_plain(name, shown)
+    return Build(path, manifest)
+
+
+def _check_plain(name: str, shown: str) -> None:
+    pure = PurePosixPath(name)
+    if pure.is_absolute() or ".." in pure.parts or str(pure) != name or "\0" in name:
+        raise MrprepError(f"{shown}/{MANIFEST} names {printable(name)!r}, which is no plain relative name: do not use it")

@@ -1,0 +1,139 @@
+"""Write one part of the read phase: the texts that stay, what was left out, and what was found in the files.
+
+Texts are flushed in batches of some megabytes, so that memory does not follow the size of a part.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrprep.builddir import tables
+from mrprep.document import BadRecord, Document, Dropped, FileNote, Place
+from mrprep.order import document_id
+
+BATCH_CHARACTERS = 2 << 20
+EXCERPT = 200
+
+Batch = Callable[[pa.Array, npt.NDArray[np.uint64]], None]
+"""Is shown each batch of texts (string[n]) with their document ids (uint64[n]) as it is written."""
+
+
+class TextPartWriter:
+    """Collects documents and writes ``text``, ``dropped`` and ``files`` tables and ``counts.json`` into a directory."""
+
+    def __init__(self, out: Path, on_batch: Batch) -> None:
+        self._out, self._on_batch = out, on_batch
+        self._kept: list[Document] = []
+        self._characters = 0
+        self._text = pq.ParquetWriter(out / "text.parquet", tables.TEXT, compression="zstd", compression_level=1)
+        self._left_out: list[tuple[Place, str, str, str, str]] = []
+        self._notes: list[FileNote] = []
+        self._rows = self._kept_documents = self._bytes = 0
+        self._seen: Counter[str] = Counter()
+        self._by_source: dict[str, Counter[str]] = {}
+        self._edits: Counter[str] = Counter()
+
+    def saw(self, document: Document) -> None:
+        """Count a document as it was read."""
+        first = document.place.piece == 0
+        self._seen["records" if first else "cuts"] += 1
+        self._seen["documents"] += 1
+        self._source(document.place.source)["documents"] += 1
+
+    def bad(self, record: BadRecord) -> None:
+        """Note a record that is no document."""
+        self._seen["records"] += 1
+        self._seen["bad"] += 1
+        self._left_out.append((record.place, "read", record.reason, record.message, ""))
+
+    def drop(self, dropped: Dropped, stage: str) -> None:
+        """Note a document that a map stage took out."""
+        document = dropped.document
+        self._left_out.append((document.place, stage, dropped.reason, dropped.detail, document.text[:EXCERPT]))
+
+    def note(self, found: FileNote) -> None:
+        """Note what reading a span of a file found."""
+        self._notes.append(found)
+
+    def keep(self, document: Document) -> None:
+        """Add a document that passed all map stages."""
+        if self._characters >= BATCH_CHARACTERS and document.place.piece == 0:
+            self._flush()
+        self._kept.append(document)
+        self._characters += len(document.text)
+        if document.edits:
+            self._edits.update(document.edits)
+            self._seen["edited"] += 1
+
+    def close(self) -> None:
+        """Write what is left, and the counts."""
+        self._flush()
+        self._text.close()
+        _write(self._dropped_table(), self._out / "dropped.parquet")
+        _write(self._files_table(), self._out / "files.parquet")
+        (self._out / "counts.json").write_bytes(orjson.dumps(self._counts(), option=orjson.OPT_SORT_KEYS))
+
+    def _source(self, name: str) -> Counter[str]:
+        return self._by_source.setdefault(name, Counter())
+
+    def _flush(self) -> None:
+        if not self._kept:
+            return
+        texts = pa.array([document.text for document in self._kept], pa.string())
+        places = [document.place for document in self._kept]
+        ids = _ids(places)
+        self._text.write_table(pa.table([*_where(places, ids), texts], schema=tables.TEXT))
+        self._on_batch(texts, ids)
+        for place, size in zip(places, pa.compute.binary_length(texts).to_pylist(), strict=True):
+            self._source(place.source).update(kept=1, bytes=size)
+        self._rows += len(places)
+        self._kept, self._characters = [], 0
+
+    def _dropped_table(self) -> pa.Table:
+        places = [row[0] for row in self._left_out]
+        texts = [pa.array([row[i] for row in self._left_out], pa.string()) for i in (1, 2, 3, 4)]
+        return pa.table([*_where(places, _ids(places)), *texts], schema=tables.DROPPED)
+
+    def _files_table(self) -> pa.Table:
+        names = tables.FILES.names
+        return pa.table([pa.array([getattr(n, name) for n in self._notes], tables.FILES.field(name).type)
+                         for name in names], schema=tables.FILES)
+
+    def _counts(self) -> Mapping[str, Any]:
+        dropped: dict[str, Counter[str]] = {}
+        for _, stage, reason, _, _ in self._left_out:
+            dropped.setdefault(stage, Counter())[reason] += 1
+        return {
+            **{name: self._seen[name] for name in ("records", "cuts", "bad", "documents", "edited")},
+            "rows": self._rows,
+            "left_out": dropped,
+            "edits": self._edits,
+            "by_source": self._by_source,
+        }
+
+
+def _ids(places: Sequence[Place]) -> npt.NDArray[np.uint64]:
+    return np.fromiter((document_id(p.source, p.path, p.offset) for p in places), np.uint64, len(places))
+
+
+def _where(places: Sequence[Place], ids: npt.NDArray[np.uint64]) -> list[pa.Array]:
+    """Return the columns that say where documents begin, in the order of the schemas."""
+    return [
+        pa.array(ids),
+        pa.array([p.source for p in places], pa.string()).dictionary_encode(),
+        pa.array([p.path for p in places], pa.binary()).dictionary_encode(),
+        pa.array([p.offset for p in places], pa.int64()),
+        pa.array([p.line for p in places], pa.int64()),
+        pa.array([p.piece for p in places], pa.int32()),
+    ]
+
+
+def _write(table: pa.Table, path: Path) -> None:
+    pq.write_table(table, path, compression="zstd", compression_level=1)

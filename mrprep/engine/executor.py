@@ -1,0 +1,122 @@
+"""Run calls in processes side by side; a worker that dies takes its unit, not the build.
+
+Workers are spawned (0.3 s each, once a build), ignore Ctrl-C, and end when their parent does, however it ends.
+"""
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Protocol
+
+from mrprep.errors import MrprepError
+
+Call = tuple[Callable[..., None], tuple[Any, ...]]
+
+
+class Executor(Protocol):
+    """Runs calls in any order and says which are done."""
+
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:
+        """Yield the index of each call when it has returned; an exception of a call is raised here."""
+        ...
+
+    def close(self) -> None:
+        """Stop whatever still runs."""
+        ...
+
+
+class Inline:
+    """Runs calls one after another in this process: for tests, and for looking at them in a debugger."""
+
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:  # noqa: ARG002, D102
+        for index, (function, arguments) in enumerate(calls):
+            function(*arguments)
+            yield index
+
+    def close(self) -> None:  # noqa: D102
+        return
+
+
+class Pool:
+    """Runs calls in ``jobs`` processes, started at the first use."""
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def warm(self, function: Callable[[], None]) -> None:
+        """Start the processes now and have each run ``function`` (an import, say) while others work."""
+        pool = self._started()
+        for _ in range(self._jobs):
+            pool.submit(function)
+
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:  # noqa: D102
+        waiting = deque(range(len(calls)))
+        while waiting:
+            suspects: list[int] = []
+            try:
+                yield from self._side_by_side(calls, waiting, suspects)
+            except BrokenProcessPool:
+                self.close()
+                for index in suspects:
+                    self._alone(calls[index], labels[index])
+                    yield index
+
+    def close(self) -> None:  # noqa: D102
+        if self._pool is None:
+            return
+        for process in list((self._pool._processes or {}).values()):
+            process.kill()
+        self._pool.shutdown(wait=True, cancel_futures=True)
+        self._pool = None
+
+    def _side_by_side(self, calls: Sequence[Call], waiting: deque[int], flying: list[int]) -> Iterator[int]:
+        """Keep one call a worker and one more under way; ``flying`` holds those whose end is not known."""
+        futures: dict[Future[None], int] = {}
+        while waiting or futures:
+            while waiting and len(futures) <= self._jobs:
+                index = waiting.popleft()
+                flying.append(index)
+                function, arguments = calls[index]
+                futures[self._started().submit(function, *arguments)] = index
+            for future in wait(futures, return_when=FIRST_COMPLETED).done:
+                future.result()
+                index = futures.pop(future)
+                flying.remove(index)
+                yield index
+
+    def _alone(self, call: Call, label: str) -> None:
+        function, arguments = call
+        try:
+            self._started().submit(function, *arguments).result()
+        except BrokenProcessPool:
+            self.close()
+            raise MrprepError(
+                f"a worker died twice on {label} (out of memory, or a crash in a library): look at that input, "
+                "or give the machine more memory or fewer --jobs, and run the same command again"
+            ) from None
+
+    def _started(self) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self._jobs, mp_context=context, initializer=_become_worker)
+        return self._pool
+
+
+def _become_worker() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "ARROW_IO_THREADS"):
+        os.environ.setdefault(name, "1")
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)

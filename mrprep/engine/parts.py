@@ -1,0 +1,84 @@
+"""How a unit's results appear on disk: written aside under their final file names, then renamed into place."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+WholeUnit = Callable[[Any, Path], None]
+"""Writes all its files into the directory it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Where a unit that publishes more than once puts its parts, numbered from 0."""
+
+    path: Path
+
+    @property
+    def done(self) -> int:
+        """How many parts earlier attempts have published; the function goes on after them."""
+        return sum(1 for name in os.listdir(self.path) if name.isdigit()) if self.path.is_dir() else 0
+
+    @contextmanager
+    def new(self) -> Iterator[Path]:
+        """Give a directory to write the next part into; it is published when the block ends without an error."""
+        with published(self.path / f"{self.done:04d}") as aside:
+            yield aside
+
+
+PartsUnit = Callable[[Any, Parts], None]
+"""Publishes its files part by part."""
+
+
+@contextmanager
+def published(final: Path) -> Iterator[Path]:
+    """Give a directory beside ``final`` that takes its name when the block ends without an error."""
+    aside = final.with_name(f"{final.name}.tmp-{os.getpid()}")
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir(parents=True)
+    yield aside
+    for file in aside.iterdir():
+        sync(file)
+    aside.rename(final)
+
+
+def discard(path: Path) -> None:
+    """Delete a directory so that, killed midway, nothing half deleted is left under its name."""
+    trash = path.with_name(path.name + ".trash")
+    shutil.rmtree(trash, ignore_errors=True)
+    if path.exists():
+        path.rename(trash)
+        shutil.rmtree(trash)
+
+
+def sync(path: Path) -> None:
+    """Have the system put a file or a directory on the disk before going on."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def run_whole(function: WholeUnit, unit: Any, final: Path) -> None:
+    """Run a function that writes everything into one directory; nothing to do where it is published already."""
+    if final.exists():
+        return
+    with published(final) as aside:
+        function(unit, aside)
+
+
+def run_parts(function: PartsUnit, unit: Any, final: Path) -> None:
+    """Run a function that publishes parts; ``final`` appears, by a rename, when all of them are there."""
+    if final.exists():
+        return
+    growing = final.with_name(final.name + ".parts")
+    growing.mkdir(parents=True, exist_ok=True)
+    for leftover in growing.glob("*.tmp-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
+    function(unit, Parts(growing))
+    growing.rename(final)

@@ -1,0 +1,114 @@
+"""A work directory: phases one after another, each reused where its fingerprint still holds."""
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mrprep.engine.executor import Call, Executor
+from mrprep.engine.fingerprint import changes, fingerprint
+from mrprep.engine.parts import discard, run_parts, run_whole
+from mrprep.engine.progress import track
+
+STATE = "phase.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How long a phase took; for run.json and the summary, never for the build's bytes."""
+
+    phase: str
+    seconds: float
+    weight: int
+    """Sum of the weights of its units, bytes where the unit of the bar is B."""
+    reused: int
+    """Units that were done before."""
+    units: int
+
+
+class Work:
+    """Runs phases in ``path``; an instance is one run, and a RunPhase (see engine/phase.py)."""
+
+    def __init__(
+        self,
+        path: Path,
+        readers: Executor,
+        writers: Executor,
+        say: Callable[[str], None],
+        root: Mapping[str, Any],
+    ) -> None:
+        self.path = path
+        self.timings: list[Timing] = []
+        self._readers, self._writers, self._say = readers, writers, say
+        self._chain = fingerprint("", "root", root)
+
+    def __call__(
+        self,
+        name: str,
+        units: Sequence[Any],
+        function: Callable[[Any, Path], None],
+        *,
+        settings: Mapping[str, Any],
+        weights: Sequence[int] | None = None,
+        writer: bool = False,
+    ) -> list[Path]:
+        """Run a phase whose units write one directory each; return those directories."""
+        return self._run(name, units, run_whole, function, settings, weights, self._writers if writer else self._readers)
+
+    def in_parts(
+        self,
+        name: str,
+        units: Sequence[Any],
+        function: Callable[[Any, Any], None],
+        *,
+        settings: Mapping[str, Any],
+        weights: Sequence[int],
+    ) -> list[Path]:
+        """Run a phase whose units publish parts; return the directories of all parts, in order."""
+        done = self._run(name, units, run_parts, function, settings, weights, self._readers)
+        return [part for unit in done for part in sorted(unit.iterdir())]
+
+    def _run(
+        self,
+        name: str,
+        units: Sequence[Any],
+        run: Callable[[Any, Any, Path], None],
+        function: Callable[..., None],
+        settings: Mapping[str, Any],
+        weights: Sequence[int] | None,
+        executor: Executor,
+    ) -> list[Path]:
+        started = time.monotonic()
+        home = self._open(name, settings, len(units))
+        finals = [home / f"{index:05d}" for index in range(len(units))]
+        sizes = list(weights) if weights is not None else [1] * len(units)
+        done = {index for index, final in enumerate(finals) if final.exists()}
+        todo = sorted(set(range(len(units))) - done, key=lambda index: (-sizes[index], index))
+        calls: list[Call] = [(run, (function, units[index], finals[index])) for index in todo]
+        labels = [f"unit {index} of phase {name}" for index in todo]
+        ended = (todo[position] for position in executor.run(calls, labels))
+        for _ in track(ended, sizes, name, done, "B" if weights is not None else "unit"):
+            pass
+        self.timings.append(Timing(name, time.monotonic() - started, sum(sizes), len(done), len(units)))
+        return finals
+
+    def _open(self, name: str, settings: Mapping[str, Any], units: int) -> Path:
+        """Return the phase's directory, emptied if what it holds was made with other settings."""
+        settings = json.loads(json.dumps(settings, default=str))
+        self._chain = fingerprint(self._chain, name, {"settings": settings, "units": units})
+        home, state = self.path / name, self.path / name / STATE
+        now = {"fingerprint": self._chain, "settings": settings}
+        if state.exists():
+            was = json.loads(state.read_text())
+            if was["fingerprint"] == self._chain:
+                return home
+            differs = "; ".join(changes(was["settings"], settings)) or "what comes before it changed"
+            self._say(f"{name}: done again ({differs})")
+        discard(home)
+        home.mkdir(parents=True)
+        aside = state.with_suffix(".tmp")
+        aside.write_text(json.dumps(now, indent=1, sort_keys=True))
+        aside.rename(state)
+        return home

@@ -1,0 +1,142 @@
+"""The first phase: read spans of files, pass their documents through the map stages, write and sketch the rest.
+
+Not a stage of a pipeline but what runs its map stages, fused into one pass over the input. Costs one decode,
+one pass of each map stage and one Parquet write a document; memory is a batch of some megabytes.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+import orjson
+
+from mrprep.builddir.textpart import TextPartWriter
+from mrprep.document import BadRecord, Document, Dropped, FileNote, MapItem, ReadItem
+from mrprep.engine.parts import Parts
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.sources.read import read
+from mrprep.sources.spans import Span
+from mrprep.stages import clean, dedupe
+from mrprep.stages import filter as filtering
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ReadUnit:
+    """What one worker reads, and what it does with it."""
+
+    spans: tuple[Span, ...]
+    part_characters: int
+    """A part ends before the first document that begins after so many characters."""
+    stages: tuple[str, ...]
+    """Names of the pipeline's stages; those that are maps run here, and the sketch if dedupe is among them."""
+    clean: clean.Options
+    filter: filtering.Options
+    dedupe: dedupe.Options
+    strict: bool
+    """Stop at the first record or file that cannot be read."""
+
+
+def read_unit(unit: ReadUnit, parts: Parts) -> None:
+    """Publish the unit's parts, going on after those that are there.
+
+    Raises:
+        MrprepError: ``strict`` and something could not be read.
+    """
+    items = _Items(chain.from_iterable(map(read, unit.spans)), _consumed(parts))
+    while parts.done == 0 or items.more:
+        with parts.new() as out:
+            _write_part(_part(items, unit.part_characters), unit, out)
+            (out / "consumed.json").write_bytes(orjson.dumps(items.consumed))
+
+
+class _Items:
+    """The items of a unit with one item of lookahead and a count of those taken."""
+
+    def __init__(self, items: Iterator[ReadItem], skip: int) -> None:
+        self._items = islice(items, skip, None)
+        self.consumed = skip
+        self.next = next(self._items, None)
+
+    @property
+    def more(self) -> bool:
+        return self.next is not None
+
+    def take(self) -> ReadItem:
+        item, self.next = self.next, next(self._items, None)
+        self.consumed += 1
+        assert item is not None
+        return item
+
+
+def _consumed(parts: Parts) -> int:
+    if not parts.done:
+        return 0
+    return int(orjson.loads((parts.path / f"{parts.done - 1:04d}" / "consumed.json").read_bytes()))
+
+
+def _part(items: _Items, limit: int) -> Iterator[ReadItem]:
+    characters = 0
+    while items.more:
+        item = items.next
+        if isinstance(item, Document):
+            if characters >= limit and item.place.piece == 0:
+                return
+            characters += len(item.text)
+        yield items.take()
+
+
+def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
+    sketches: list[Mapping[str, np.ndarray]] = []
+
+    def on_batch(texts, ids):  # type: ignore[no-untyped-def]
+        if "dedupe" in unit.stages:
+            sketches.append(dedupe.sketch(texts, ids, unit.dedupe))
+
+    writer = TextPartWriter(out, on_batch)
+    flow = _documents(items, writer, strict=unit.strict)
+    for name, stage in _maps(unit):
+        flow = _passed(stage(flow), name, writer)
+    for document in flow:
+        writer.keep(document)
+    writer.close()
+
+
+def _maps(unit: ReadUnit) -> Iterator[tuple[str, Callable[[Iterable[Document]], Iterator[MapItem]]]]:
+    """Yield the map stages of the pipeline in the order in which it lists them."""
+    known = {
+        "clean": lambda documents: clean.clean(documents, unit.clean),
+        "filter": lambda documents: filtering.filter_documents(documents, unit.filter),
+    }
+    return ((name, known[name]) for name in unit.stages if name in known)
+
+
+def _documents(items: Iterator[ReadItem], writer: TextPartWriter, *, strict: bool) -> Iterator[Document]:
+    for item in items:
+        if isinstance(item, Document):
+            writer.saw(item)
+            yield item
+        elif isinstance(item, BadRecord):
+            writer.bad(item)
+            if strict:
+                _stop(f"{printable(item.place.path)}:{item.place.line}: {item.message}")
+        else:
+            writer.note(item)
+            if strict and item.problem:
+                _stop(f"{printable(item.path)}: {item.problem}")
+
+
+def _stop(what: str) -> None:
+    raise MrprepError(f"{what} (--strict stops at the first input that cannot be read; without it, it is counted)")
+
+
+def _passed(items: Iterator[MapItem], stage: str, writer: TextPartWriter) -> Iterator[Document]:
+    for item in items:
+        if isinstance(item, Dropped):
+            writer.drop(item, stage)
+        else:
+            yield item

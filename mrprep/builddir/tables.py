@@ -18,7 +18,13 @@ _WHERE = [
     pa.field("piece", pa.int32(), nullable=False),
 ]
 
-TEXT = pa.schema([*_WHERE, pa.field("text", pa.string(), nullable=False)])
+TEXT = pa.schema(
+    [
+        *_WHERE,
+        pa.field("text", pa.string(), nullable=False),
+        pa.field("edits", pa.string()),  # what cleaning did, such as "nfc 3, zero-width 1"; null where nothing
+    ]
+)
 """Documents that passed the map stages, cleaned; duplicates included."""
 
 DROPPED = pa.schema(
@@ -91,10 +97,3 @@ class TextPart:
     rows: int
     """Rows in its ``text.parquet``."""
 
-
-def write_table(table: pa.Table, path: Path, row_group_bytes: int = 16 << 20) -> None:
-    """Write a Parquet file whose bytes depend on the table alone, in row groups of about that many bytes."""
-    import pyarrow.parquet as pq
-
-    rows = max(1, table.num_rows * row_group_bytes // max(1, table.nbytes))
-    pq.write_table(table, path, compression="zstd", compression_level=1, row_group_size=rows)

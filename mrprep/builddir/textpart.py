@@ -89,7 +89,8 @@ class TextPartWriter:
         texts = pa.array([document.text for document in self._kept], pa.string())
         places = [document.place for document in self._kept]
         ids = _ids(places)
-        self._text.write_table(pa.table([*_where(places, ids), texts], schema=tables.TEXT))
+        edits = pa.array([_edits(document.edits) for document in self._kept], pa.string())
+        self._text.write_table(pa.table([*_where(places, ids), texts, edits], schema=tables.TEXT))
         self._on_batch(texts, ids)
         for place, size in zip(places, pa.compute.binary_length(texts).to_pylist(), strict=True):
             self._source(place.source).update(kept=1, bytes=size)
@@ -117,6 +118,10 @@ class TextPartWriter:
             "edits": self._edits,
             "by_source": self._by_source,
         }
+
+
+def _edits(edits: Mapping[str, int]) -> str | None:
+    return ", ".join(f"{rule} {edits[rule]}" for rule in sorted(edits)) or None
 
 
 def _ids(places: Sequence[Place]) -> npt.NDArray[np.uint64]:

@@ -29,7 +29,7 @@ class Document:
 
     place: Place
     text: str
-    edits: Mapping[str, int] = field(default=NO_EDITS)
+    edits: Mapping[str, int] = field(default_factory=lambda: NO_EDITS)
     """What cleaning did to it: rule -> number of characters or places changed."""
 
 

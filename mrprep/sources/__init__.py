@@ -1,0 +1,1 @@
+"""From a folder of files to documents: find them, cut them into spans, read each span as a stream."""

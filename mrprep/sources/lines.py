@@ -1,0 +1,127 @@
+r"""Splits a stream of bytes into lines at ``\n`` and at nothing else, each with its place.
+
+Memory: a block and the longest line; a line over ``MAX_RECORD`` is passed over, not held.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO
+
+MAX_RECORD = 256 << 20
+"""Bytes of the longest record that is read."""
+BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    r"""Lines that follow each other, without their ``\n``."""
+
+    offset: int
+    """Of the first line's first byte."""
+    line: int
+    """Number of the first line."""
+    lines: list[bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A line that is longer than ``MAX_RECORD``."""
+
+    offset: int
+    line: int
+    size: int
+
+
+def batches(
+    blocks: Iterable[bytes], offset: int = 0, line: int = 1, limit: int = MAX_RECORD
+) -> Iterator[Batch | TooLong]:
+    """Yield all lines of a stream that begins at ``offset`` and on ``line``, a block's worth at a time."""
+    pending: list[bytes] = []
+    held = 0
+    """Bytes of the line that has begun; more than ``limit`` once it is passed over."""
+    for block in blocks:
+        end = block.rfind(b"\n") + 1
+        if not end:
+            held += len(block)
+            pending.append(block)
+            if held > limit:
+                pending.clear()
+            continue
+        first = block.find(b"\n") + 1
+        if held + first - 1 > limit:
+            yield TooLong(offset, line, held + first - 1)
+            offset, line, pending = offset + held + first, line + 1, []
+        else:
+            first = 0
+        if end > first:
+            pending.append(block[first:end])
+            lines = b"".join(pending).split(b"\n")
+            lines.pop()
+            yield Batch(offset, line, lines)
+            offset += sum(map(len, lines)) + len(lines)
+            line += len(lines)
+        pending, held = [block[end:]], len(block) - end
+    if held > limit:
+        yield TooLong(offset, line, held)
+    elif held:
+        yield Batch(offset, line, [b"".join(pending)])
+
+
+def blocks_of(file: BinaryIO, size: int) -> Iterator[bytes]:
+    """Yield the next ``size`` bytes of a file, fewer if it has fewer."""
+    while size and (block := file.read(min(BLOCK, size))):
+        size -= len(block)
+        yield block
+
+
+def of_span(file: BinaryIO, start: int, stop: int, first_line: int) -> tuple[int, int, Iterator[bytes]]:
+    """Return offset and line of the first line that begins in a span, and the blocks of all that do.
+
+    Reads past ``stop`` to the end of the last of them.
+    """
+    begin = _next_line(file, start, stop)
+    line = first_line + (begin > start)
+    return begin, line, _to_line_end(file, begin, stop)
+
+
+def _next_line(file: BinaryIO, start: int, stop: int) -> int:
+    """Return where the first line that begins in ``start..stop`` begins; ``stop`` if none does."""
+    if start == 0:
+        return 0
+    file.seek(start - 1)
+    position = start - 1
+    while position < stop - 1 and (block := file.read(min(BLOCK, stop - 1 - position))):
+        found = block.find(b"\n")
+        if found >= 0:
+            return position + found + 1
+        position += len(block)
+    return stop
+
+
+def _to_line_end(file: BinaryIO, begin: int, stop: int) -> Iterator[bytes]:
+    """Yield the blocks from ``begin`` to the first line end at or after ``stop - 1``."""
+    if begin >= stop:
+        return
+    file.seek(begin)
+    position = begin
+    while block := file.read(BLOCK if position >= stop else min(BLOCK, stop - position)):
+        position += len(block)
+        if position < stop:
+            yield block
+            continue
+        end = block.find(b"\n", max(0, stop - 1 - (position - len(block)))) + 1
+        yield block[:end] if end else block
+        if end:
+            return
+
+
+def numbered(found: Iterable[Batch | TooLong]) -> Iterator[tuple[int, int, bytes] | TooLong]:
+    """Yield offset, line number and bytes of each line."""
+    for batch in found:
+        if isinstance(batch, TooLong):
+            yield batch
+            continue
+        offset = batch.offset
+        for line, raw in enumerate(batch.lines, batch.line):
+            yield offset, line, raw
+            offset += len(raw) + 1

@@ -1,0 +1,167 @@
+"""Reads Parquet: a row is a document, its text in one column or several, nested ones by their path.
+
+Text may be string, large_string, string_view, dictionary or binary (as UTF-8). Memory: pages of the text
+columns and ``_ROWS`` rows, whatever the size of a row group.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mrprep.document import BadRecord, Document, Place
+from mrprep.printable import printable
+from mrprep.sources.files import open_file
+from mrprep.sources.found import Found, UnreadableError
+from mrprep.sources.pieces import documents, without_surrogates
+from mrprep.sources.spans import Span
+
+_ROWS = 256
+"""Rows that are decoded at a time; documents are held whole, so few."""
+
+
+def row_groups(span: Span) -> list[tuple[int, int]]:
+    """Return rows and compressed text bytes of each row group; empty if the file cannot be read."""
+    try:
+        with _open(span) as file:
+            columns = set(_leaves(file, span.text))
+            return [_group(file.metadata.row_group(i), columns) for i in range(file.metadata.num_row_groups)]
+    except (OSError, UnreadableError):
+        return []
+
+
+def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
+    """Yield the documents and bad records of the row groups in ``span.start..stop``, in row order.
+
+    Raises:
+        UnreadableError: the file is no Parquet, or is damaged, or has no such column of text.
+        OSError: it cannot be opened.
+    """
+    found.encoding = "utf-8"
+    with _open(span) as file:
+        leaves = _leaves(file, span.text)
+        groups, row = _groups_of(span, file.metadata)
+        try:
+            for batch in file.iter_batches(_ROWS, row_groups=groups, columns=leaves, use_threads=False):
+                columns = [_values(batch, name) for name in span.text]
+                for values in zip(*columns, strict=True):
+                    yield from _row(span, values, row, found)
+                    row += 1
+        except (OSError, ValueError) as error:
+            raise UnreadableError(f"is damaged at row {row + 1} or later ({printable(str(error))})") from None
+
+
+def _row(span: Span, values: Sequence[Any], row: int, found: Found) -> Iterator[Document | BadRecord]:
+    place = Place(span.source, span.path, row, row + 1)
+    texts = [value for value in values if value is not None]
+    if not texts:
+        yield BadRecord(place, "null-text", "the text is null")
+        return
+    try:
+        text = "\n\n".join(value.decode() if isinstance(value, bytes) else value for value in texts)
+    except UnicodeDecodeError:
+        yield BadRecord(place, "bad-utf8", "the text is not UTF-8")
+        return
+    yield from documents(span.source, span.path, row, row + 1, without_surrogates(text, found))
+
+
+def _open(span: Span) -> Any:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = open_file(span)
+    try:
+        return pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        file.close()
+        raise UnreadableError(f"is no readable Parquet file ({printable(str(error))})") from None
+
+
+def _leaves(file: Any, names: Sequence[str]) -> list[str]:
+    """Return the paths of the columns named, all of text.
+
+    Raises:
+        UnreadableError: one is missing, or holds something else.
+    """
+    schema = file.schema_arrow
+    for name in names:
+        kind = _type_of(schema, name)
+        if kind is None:
+            there = ", ".join(f'"{printable(column, 60)}"' for column in schema.names[:12])
+            raise UnreadableError(f'has no column "{printable(name)}"; columns there: {there or "none"}')
+        if not _is_text(kind):
+            raise UnreadableError(f'column "{printable(name)}" is {printable(str(kind))}, not text')
+    return list(names)
+
+
+def _type_of(schema: Any, name: str) -> Any:
+    """Return the Arrow type of a column by its name or its path through structs; None if there is none."""
+    import pyarrow as pa
+
+    if name in schema.names:
+        return schema.field(name).type
+    head, *rest = name.split(".")
+    kind = schema.field(head).type if head in schema.names else None
+    for part in rest:
+        if kind is None or not pa.types.is_struct(kind) or kind.get_field_index(part) < 0:
+            return None
+        kind = kind.field(part).type
+    return kind
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+    return any(
+        is_kind(kind)
+        for is_kind in (
+            types.is_string,
+            types.is_large_string,
+            types.is_string_view,
+            types.is_binary,
+            types.is_large_binary,
+            types.is_binary_view,
+            types.is_fixed_size_binary,
+            types.is_null,
+        )
+    )
+
+
+def _values(batch: Any, name: str) -> list[Any]:
+    """Return a column as Python strings, bytes and None."""
+    import pyarrow.compute as pc
+
+    if name in batch.schema.names:
+        return list(_listed(batch.column(name)))
+    head, *rest = name.split(".")
+    return list(_listed(pc.struct_field(batch.column(head), rest)))
+
+
+def _listed(array: Any) -> list[Any]:
+    from pyarrow import types
+
+    kind = array.type.value_type if types.is_dictionary(array.type) else array.type
+    try:
+        return list(array.to_pylist())
+    except UnicodeDecodeError:
+        import pyarrow as pa
+
+        plain = array.dictionary_decode() if types.is_dictionary(array.type) else array
+        return list(
+            plain.cast(pa.large_binary() if kind != pa.string_view() else pa.binary_view()).to_pylist()
+        )
+
+
+def _group(group: Any, columns: set[str]) -> tuple[int, int]:
+    chunks = (group.column(i) for i in range(group.num_columns))
+    return group.num_rows, sum(c.total_compressed_size for c in chunks if c.path_in_schema in columns)
+
+
+def _groups_of(span: Span, metadata: Any) -> tuple[list[int], int]:
+    """Return the row groups of a span and its first row."""
+    starts = [0]
+    for index in range(metadata.num_row_groups):
+        starts.append(starts[-1] + metadata.row_group(index).num_rows)
+    if span.whole:
+        return list(range(metadata.num_row_groups)), 0
+    return [i for i in range(metadata.num_row_groups) if span.start <= starts[i] < span.stop], span.start

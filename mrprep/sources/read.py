@@ -1,0 +1,91 @@
+"""Reads a span: opens it, undoes compression and encoding, and hands it to the reader of its format.
+
+Positions count bytes in the decoded stream: decompressed, and in UTF-8. Memory is bounded by one record
+(256 MB) or one piece of a document (16 MB), whatever the size of the file.
+"""
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from mrprep.document import BadRecord, Document, ReadItem
+from mrprep.sources import encoding, json_file, jsonl, lines, parquet, plain, streams
+from mrprep.sources.files import open_file
+from mrprep.sources.found import Found, UnreadableError
+from mrprep.sources.spans import Span, is_of_lines
+
+
+def read(span: Span) -> Iterator[ReadItem]:
+    """Yield the documents and bad records of a span in their order, and last a note on what reading found.
+
+    Never raises for what is in a file, nor for one that is gone, unreadable or damaged: the note says so,
+    after all that could be read.
+    """
+    found = Found()
+    try:
+        yield from parquet.read(span, found) if span.format == "parquet" else _text(span, found)
+    except OSError as error:
+        found.problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
+    except (UnreadableError, streams.DamagedError) as error:
+        found.problem = str(error)
+    yield found.note(span)
+
+
+def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
+    with open_file(span) as file:
+        size = os.fstat(file.fileno()).st_size
+        if span.whole:
+            yield from _whole(span, file, found)
+        else:
+            offset, line, blocks = lines.of_span(file, span.start, span.stop, span.first_line)
+            yield from _of_lines(span, blocks, found, offset, line)
+        if size < span.stop:
+            raise UnreadableError(f"has shrunk since it was listed, from {span.stop} bytes or more to {size}")
+
+
+def _whole(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | BadRecord]:
+    """Yield what a whole file holds, up to the size at which it was listed."""
+    sample, blocks = _sampled(span, file)
+    verdict = encoding.decide(sample, span.encoding, records=span.format in {"jsonl", "json"})
+    found.encoding, found.confidence = verdict.name, verdict.confidence
+    if verdict.problem:
+        raise UnreadableError(verdict.problem)
+    if verdict.name != "utf-8":
+        blocks = encoding.transcoded(blocks, verdict.name, found)
+    if span.format == "json":
+        yield from json_file.read(span, blocks, found)
+    elif is_of_lines(span) or span.documents == "blank-line":
+        yield from _of_lines(span, blocks, found, 0, 1)
+    else:
+        yield from plain.read_file(span, blocks, found)
+
+
+def _of_lines(
+    span: Span, blocks: Iterator[bytes], found: Found, offset: int, line: int
+) -> Iterator[Document | BadRecord]:
+    if span.format == "jsonl" and span.whole:
+        head = next(blocks, b"")
+        if problem := jsonl.not_lines(head):
+            raise UnreadableError(problem)
+        blocks = itertools.chain([head], blocks)
+    batches = lines.batches(blocks, offset, line)
+    if span.format == "jsonl":
+        yield from jsonl.read(span, batches, found)
+    elif span.documents == "line":
+        yield from plain.read_lines(span, batches, found)
+    else:
+        yield from plain.read_stretches(span, batches, found)
+
+
+def _sampled(span: Span, file: BinaryIO) -> tuple[encoding.Sample, Iterator[bytes]]:
+    """Return samples of a whole file's bytes, decompressed, and the stream of all of them."""
+    if not span.compression:
+        sample = encoding.sample_of(file, span.stop)
+        if span.stop <= len(sample.head):
+            return sample, iter([sample.head])
+        file.seek(0)
+        return sample, lines.blocks_of(file, span.stop)
+    stream = streams.decompressed(file, span.stop, span.compression)
+    head = next(stream, b"")
+    return encoding.Sample(head), itertools.chain([head], stream)

@@ -1,0 +1,51 @@
+"""What a pipeline says about one source: where it lies and how its files are to be read."""
+
+import codecs
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, field_validator
+
+from mrprep.options import Options
+
+Format = Literal["txt", "md", "jsonl", "json", "parquet"]
+"""How a file is read; ``txt`` and ``md`` are read alike."""
+Documents = Literal["file", "line", "blank-line"]
+
+
+class Source(Options):
+    """One folder, or one file, of raw text."""
+
+    name: str = Field(min_length=1)
+    """Short name; part of every document's identity."""
+    path: Path
+    """The folder that is read with all folders in it, or a single file."""
+    format: Literal["auto", Format] = "auto"
+    """``auto`` goes by each file's ending; anything else holds for every file, whatever its ending."""
+    documents: Documents = "file"
+    """What is a document in .txt and .md: the file, each line, or each stretch between blank lines."""
+    text: tuple[str, ...] = Field(("text",), min_length=1)
+    """Field (jsonl, json) or column (parquet) that holds the text; nested ones as ``meta.body``. Several are
+    joined by a blank line; those that are missing or null are left out unless all are."""
+    encoding: str = "auto"
+    """Of the files that are not parquet: ``auto``, or a name that Python knows, such as ``gb18030``."""
+    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
+    """How often the source's documents are taken; 0.5 takes half of them, 2 takes each twice."""
+
+    @field_validator("text", mode="before")
+    @classmethod
+    def _one_field(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
+
+    @field_validator("encoding")
+    @classmethod
+    def _known_encoding(cls, value: str) -> str:
+        if value == "auto":
+            return value
+        try:
+            "".encode(value)
+            return codecs.lookup(value).name
+        except LookupError:
+            raise ValueError(
+                f"no text encoding is named {value!r}; use auto or e.g. gb18030, big5hkscs"
+            ) from None

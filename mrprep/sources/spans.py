@@ -1,0 +1,176 @@
+"""Cuts listed files into spans, and spans into units of work of about equal size.
+
+Spans and units depend on the listing alone. A line belongs to the span that holds its first byte.
+Costs one look (under 1 MB) into each file that is larger than a unit; smaller files are not opened.
+"""
+
+import itertools
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from mrprep.sources.discover import Compression, File, Listing
+from mrprep.sources.source import Documents, Format
+
+_SMALLEST_UNIT, _LARGEST_UNIT = 2 << 20, 256 << 20
+_COST_OF_A_FILE = 4096
+"""What opening a file counts for, in bytes: 500 empty files fill a unit of 2 MB."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A file, or a stretch of one, and all that is needed to read it."""
+
+    source: str
+    root: bytes
+    path: bytes
+    format: Format
+    compression: Compression
+    documents: Documents
+    text: tuple[str, ...]
+    encoding: str
+    start: int
+    """First byte (parquet: first row)."""
+    stop: int
+    """Byte (parquet: row) to end before; a whole file is 0 to its listed size in bytes."""
+    first_line: int
+    """Line that holds byte ``start``, counted from 1 (parquet: its row)."""
+    whole: bool
+    """Whether it is all of its file."""
+    size: int
+    """Bytes it has on disk, about: what reading it costs."""
+
+
+def unit_bytes(total: int) -> int:
+    """Return the size of a unit: 1/512 of the input, up to a power of two, from 2 MiB to 256 MiB."""
+    return min(max(1 << (total // 512 - 1).bit_length(), _SMALLEST_UNIT), _LARGEST_UNIT)
+
+
+def cut(listings: Iterable[Listing], unit: int) -> list[tuple[Span, ...]]:
+    """Return units of about ``unit`` bytes, in the order of sources and paths.
+
+    Only files of lines (jsonl; txt and md with ``documents = "line"``) that are plain UTF-8 are cut, and
+    parquet between row groups. ``first_line`` is right in each first span of a file and in parquet; the
+    others need ``with_first_lines``.
+    """
+    units: list[tuple[Span, ...]] = []
+    filling: list[Span] = []
+    filled = 0
+    for listing in listings:
+        for file in listing.files:
+            for span in _spans(listing, file, unit):
+                cost = span.size + _COST_OF_A_FILE
+                if filling and filled + cost > unit + _COST_OF_A_FILE:
+                    units.append(tuple(filling))
+                    filling, filled = [], 0
+                filling.append(span)
+                filled += cost
+    return [*units, tuple(filling)] if filling else units
+
+
+def to_count(units: Iterable[Sequence[Span]]) -> list[Span]:
+    """Return the spans whose line ends must be counted: those with a later span of the same file of lines."""
+    spans = [span for unit in units for span in unit]
+    return [a for a, b in itertools.pairwise(spans) if _continues(a, b)]
+
+
+def count_lines(span: Span) -> int:
+    """Return how many line ends lie in a span of ``to_count``; 0 for a file that has vanished."""
+    try:
+        with open(os.path.join(span.root, span.path), "rb") as file:
+            file.seek(span.start)
+            left, count = span.stop - span.start, 0
+            while left and (block := file.read(min(left, 1 << 20))):
+                left -= len(block)
+                count += block.count(b"\n")
+    except OSError:
+        return 0
+    return count
+
+
+def with_first_lines(units: Iterable[Sequence[Span]], counts: Sequence[int]) -> list[tuple[Span, ...]]:
+    """Return the units with every ``first_line`` set; ``counts`` belong to ``to_count(units)``, in order."""
+    left, before, line = iter(counts), None, 1
+    placed: list[tuple[Span, ...]] = []
+    for unit in units:
+        spans = []
+        for span in unit:
+            if before is not None and _continues(before, span):
+                line += next(left)
+                spans.append(replace(span, first_line=line))
+            else:
+                line = 1
+                spans.append(span)
+            before = span
+        placed.append(tuple(spans))
+    return placed
+
+
+def _continues(a: Span, b: Span) -> bool:
+    return b.start == a.stop > 0 and (a.source, a.path) == (b.source, b.path) and b.format != "parquet"
+
+
+def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
+    source = listing.source
+    whole = Span(
+        source=source.name,
+        root=listing.root,
+        path=file.path,
+        format=file.format,
+        compression=file.compression,
+        documents=source.documents,
+        text=source.text,
+        encoding=source.encoding,
+        start=0,
+        stop=file.size,
+        first_line=1,
+        whole=True,
+        size=file.size,
+    )
+    if file.size <= unit:
+        yield whole
+    elif file.format == "parquet":
+        yield from _row_groups(whole, unit)
+    elif is_cuttable(whole):
+        for start in range(0, file.size, unit):
+            stop = min(start + unit, file.size)
+            yield replace(whole, start=start, stop=stop, encoding="utf-8", whole=False, size=stop - start)
+    else:
+        yield whole
+
+
+def is_of_lines(span: Span) -> bool:
+    """Return whether each line of the file is a record of its own."""
+    return span.format == "jsonl" or (span.format in {"txt", "md"} and span.documents == "line")
+
+
+def is_cuttable(span: Span) -> bool:
+    """Return whether a whole file is one of plain UTF-8 lines, as far as a look at samples of it tells."""
+    if span.compression or not is_of_lines(span):
+        return False
+    from mrprep.sources import encoding, jsonl
+
+    try:
+        with open(os.path.join(span.root, span.path), "rb") as file:
+            sample = encoding.sample_of(file, span.stop)
+    except OSError:
+        return False
+    if encoding.decide(sample, span.encoding, records=span.format == "jsonl").name != "utf-8":
+        return False
+    return span.format != "jsonl" or not jsonl.not_lines(sample.head)
+
+
+def _row_groups(whole: Span, unit: int) -> Iterator[Span]:
+    """Yield spans of whole row groups, each the fewest that reach ``unit`` bytes of the text columns."""
+    from mrprep.sources import parquet
+
+    groups = parquet.row_groups(whole)
+    if not groups:
+        yield whole
+        return
+    start = stop = size = 0
+    for index, (rows, compressed) in enumerate(groups):
+        stop, size = stop + rows, size + compressed
+        if size >= unit or index == len(groups) - 1:
+            yield replace(whole, start=start, stop=stop, first_line=start + 1, whole=False, size=size)
+            start, size = stop, 0

@@ -1,0 +1,113 @@
+"""The clean stage: takes out of each document what is no text, and brings the rest into one form.
+
+A rule is a function in `mrprep.cleaning`; here is which are on, and in which order they run. Cleaning what is
+clean changes nothing. Clean text passes at over 60 MB/s a core.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
+
+from mrprep.cleaning import controls, forms, glyphs, invisible, joiners, whitespace
+from mrprep.cleaning.cleaner import Cleaner
+from mrprep.cleaning.rule import Rule
+from mrprep.document import Document, MapItem
+from mrprep.options import Options as BaseOptions
+
+VERSION = 1
+
+_LARGE = 4 << 20
+"""Characters that the first piece of a document over 16 MB has at least (four bytes each at most)."""
+
+
+class Options(BaseOptions):
+    """Which rules run; those that are on by default never take a visible character out."""
+
+    ansi: bool = True
+    """Remove ANSI escapes: colours, cursor moves, window titles."""
+    overstrike: bool = True
+    r"""Undo the bold and underline of man pages (``N\bN``, ``_\bN``)."""
+    line_ends: bool = True
+    r"""Turn CRLF, lone CR, form feed, vertical tab, NEL, LS and PS into ``\n``."""
+    controls: bool = True
+    """Remove C0 and C1 control characters other than tab and line ends."""
+    byte_order_marks: bool = True
+    """Remove U+FEFF inside a text."""
+    bidi: bool = True
+    """Remove bidi marks, overrides and isolates."""
+    soft_hyphens: bool = True
+    """Remove U+00AD."""
+    zero_width: bool = True
+    """Remove zero-width spaces, word joiners and invisible operators."""
+    tags: bool = True
+    """Remove tag characters outside emoji flags."""
+    joiners: bool = True
+    """Remove ZWJ, ZWNJ and variation selectors that no script or emoji needs where they stand."""
+    noncharacters: bool = True
+    """Remove noncharacters such as U+FFFE."""
+    cid: bool = True
+    """Remove ``(cid:12)``, the remains of a PDF font without a Unicode table."""
+    unicode: Literal["nfc", "nfkc", "as-is"] = "nfc"
+    """Normal form; ``nfkc`` also folds full-width punctuation, ligatures, ``…`` and the like."""
+    trailing_space: bool = True
+    """Remove white space at the ends of lines."""
+    blank_lines: bool = True
+    """Shorten runs of blank lines to two."""
+    edges: bool = True
+    """Remove blank lines at the start and end of a document."""
+    replacement: bool = False
+    """Remove U+FFFD, which stands for a character that was lost."""
+    private_use: bool = False
+    """Remove private-use characters."""
+    half_width: bool = False
+    """Turn full-width ASCII such as ``，（Ａ`` into ASCII."""
+
+
+_CHARACTERS: Sequence[Rule] = (
+    Rule("line_ends", controls.line_ends, controls.LINE_END),
+    Rule("ansi", controls.ansi, controls.ESCAPE),
+    Rule("overstrike", controls.overstrike, controls.BACKSPACE),
+    Rule("controls", controls.controls, controls.CONTROL),
+    Rule("byte_order_marks", invisible.byte_order_marks, invisible.BOM),
+    Rule("bidi", invisible.bidi, invisible.BIDI),
+    Rule("soft_hyphens", invisible.soft_hyphens, invisible.SOFT_HYPHEN),
+    Rule("zero_width", invisible.zero_width, invisible.ZERO_WIDTH),
+    Rule("tags", invisible.tags, invisible.TAG),
+    Rule("noncharacters", invisible.noncharacters, invisible.NONCHARACTER),
+    Rule("joiners", joiners.joiners, joiners.JOINER),
+    Rule("cid", glyphs.cid),
+    Rule("replacement", glyphs.replacement),
+    Rule("private_use", glyphs.private_use),
+    Rule("half_width", forms.half_width),
+    Rule("nfc", forms.nfc, forms.COMPOSABLE),
+    Rule("nfkc", forms.nfkc),
+)
+"""In the order in which they run."""
+_LINES: Sequence[Rule] = (
+    Rule("trailing_space", whitespace.trailing_space),
+    Rule("blank_lines", whitespace.blank_lines),
+)
+_EDGES = Rule("edges", whitespace.edges)
+
+
+def clean(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
+    """Yield each document cleaned, with what was done to it; the very same object when nothing was."""
+    whole, cut = _cleaners(options)
+    for document in documents:
+        cleaner = cut if _is_cut(document) else whole
+        text, edits = cleaner(document.text)
+        yield Document(document.place, text, edits) if edits else document
+
+
+def _is_cut(document: Document) -> bool:
+    return document.place.piece > 0 or len(document.text) >= _LARGE
+
+
+def _cleaners(options: Options) -> tuple[Cleaner, Cleaner]:
+    """Return the cleaner of whole documents, and that of pieces, whose ends are not the document's."""
+    characters, lines = _chosen(_CHARACTERS, options), _chosen(_LINES, options)
+    return Cleaner(characters, lines + _chosen([_EDGES], options)), Cleaner(characters, lines)
+
+
+def _chosen(rules: Sequence[Rule], options: Options) -> list[Rule]:
+    switches = options.model_dump() | {"nfc": options.unicode == "nfc", "nfkc": options.unicode == "nfkc"}
+    return [rule for rule in rules if switches[rule.name]]

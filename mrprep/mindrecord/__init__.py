@@ -1,0 +1,1 @@
+"""The only place that touches MindRecord; MindSpore is imported inside functions here."""

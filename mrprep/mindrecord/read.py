@@ -1,0 +1,96 @@
+"""Read rows of MindRecord files by index, through MindDataset: 30 Mtok/s a core, once it is imported (1 s)."""
+
+import sqlite3
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mrprep.errors import MrprepError
+from mrprep.mindrecord.checksum import Checksum, Written
+from mrprep.mindrecord.errors import reason
+from mrprep.mindrecord.schema import index_of
+from mrprep.printable import printable
+
+Columns = dict[str, npt.NDArray[Any]]
+
+_BATCH = 256
+
+
+def count_rows(file: Path) -> int:
+    """Return the rows that the index of a file lists, without MindSpore.
+
+    Raises:
+        MrprepError: the index is missing or damaged.
+    """
+    index = index_of(file)
+    try:
+        connection = sqlite3.connect(f"{index.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+        try:
+            return int(connection.execute("SELECT COUNT(*) FROM INDEXES").fetchone()[0])
+        finally:
+            connection.close()
+    except sqlite3.Error as error:
+        raise MrprepError(
+            f"{printable(str(index))} is no index of a MindRecord file ({error}): put it back, or build again"
+        ) from None
+
+
+def read_rows(
+    files: Sequence[Path], columns: Sequence[str], indices: Sequence[int] | None = None
+) -> Iterator[Columns]:
+    """Yield rows one by one, name -> array [places]; arguments and errors as for ``read_batches``."""
+    for batch in read_batches(files, columns, indices):
+        for i in range(len(batch[columns[0]])):
+            yield {name: array[i] for name, array in batch.items()}
+
+
+def read_batches(
+    files: Sequence[Path], columns: Sequence[str], indices: Sequence[int] | None = None
+) -> Iterator[Columns]:
+    """Yield rows in batches, name -> array [up to 256, places], in the order asked for.
+
+    Args:
+        files: in the order in which their rows are numbered through; all of one build and split.
+        columns: names wanted.
+        indices: rows wanted, repeats allowed; all rows in order if None.
+
+    Raises:
+        IndexError: an index lies outside the rows; MindSpore would wrap it round and say nothing.
+        MrprepError: the files cannot be read.
+    """
+    total = sum(count_rows(file) for file in files)
+    if indices is None:
+        yield from _batches(files, columns, None)
+        return
+    wanted = np.asarray(indices, np.int64)
+    if wanted.size and not 0 <= wanted.min() <= wanted.max() < total:
+        raise IndexError(f"rows {wanted.min()} to {wanted.max()} asked for, there are 0 to {total - 1}")
+    for start in range(0, len(wanted), total):  # SubsetSampler takes no more indices than there are rows
+        yield from _batches(files, columns, wanted[start : start + total].tolist())
+
+
+def check_rows(file: Path, columns: Sequence[str]) -> Written:
+    """Read a whole file; return its rows and their checksum, to be compared with what was written."""
+    sums = Checksum(columns)
+    for batch in read_batches([file], columns):
+        sums.update(batch)
+    return sums.written()
+
+
+def _batches(files: Sequence[Path], columns: Sequence[str], indices: list[int] | None) -> Iterator[Columns]:
+    import mindspore.dataset as ds
+
+    sampler = ds.SequentialSampler() if indices is None else ds.SubsetSampler(indices)
+    try:
+        rows = ds.MindDataset(
+            [str(file) for file in files], columns_list=list(columns), num_parallel_workers=1, sampler=sampler
+        )
+        batches = rows.batch(_BATCH, num_parallel_workers=1)
+        yield from batches.create_dict_iterator(num_epochs=1, output_numpy=True)
+    except RuntimeError as error:
+        raise MrprepError(
+            f"{printable(str(files[0]))} cannot be read ({reason(error)}): build again"
+        ) from None

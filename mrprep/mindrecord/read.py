@@ -1,4 +1,4 @@
-"""Read rows of MindRecord files by index, through MindDataset: 30 Mtok/s a core, once it is imported (1 s)."""
+"""Read rows of MindRecord files by index, through MindDataset: 30 Mtok/s a core once it is imported (1 s)."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -16,7 +16,7 @@ from mrprep.printable import printable
 
 Columns = dict[str, npt.NDArray[Any]]
 
-_BATCH = 256
+_BATCH = 64
 
 
 def count_rows(file: Path) -> int:
@@ -50,7 +50,7 @@ def read_rows(
 def read_batches(
     files: Sequence[Path], columns: Sequence[str], indices: Sequence[int] | None = None
 ) -> Iterator[Columns]:
-    """Yield rows in batches, name -> array [up to 256, places], in the order asked for.
+    """Yield rows in batches, name -> array [up to 64, places], in the order asked for.
 
     Args:
         files: in the order in which their rows are numbered through; all of one build and split.

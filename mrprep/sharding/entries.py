@@ -127,5 +127,13 @@ def gather(parts: Sequence[Path], entries: Entries, found: Stretches, first: int
     flat = rows.reshape(-1)
     for index, mine in zip(used.tolist(), np.split(order, begins[1:]), strict=True):
         tokens = np.load(parts[index] / "tokens.npy", mmap_mode="r")
-        piece, step = expand(length[mine])
-        flat[target[mine][piece] + step] = tokens[source[mine][piece] + step]
+        flat[_runs(target[mine], length[mine])] = tokens[_runs(source[mine], length[mine])]
+
+
+def _runs(starts: I64, lengths: I64) -> I64:
+    """Return starts[i], starts[i] + 1, … up to ``lengths[i]`` of them, for each i; lengths are not 0."""
+    ends = np.cumsum(lengths)
+    steps = np.ones(ends[-1], np.int64)
+    steps[0] = starts[0]
+    steps[ends[:-1]] = starts[1:] - (starts[:-1] + lengths[:-1]) + 1
+    return np.cumsum(steps, out=steps)

@@ -37,7 +37,7 @@ _SHARD_TOKENS = 8 << 20
 _SIDE_BY_SIDE, _SIDE_BY_SIDE_TOKENS = 4, 1 << 19
 _SMALL = 1 << 20
 _MOST_TRAIN, _MOST_VALID = 4032, 64
-_BATCH_TOKENS = 1 << 21
+_BATCH_BYTES = 8 << 20
 
 
 class Options(Base):
@@ -251,8 +251,8 @@ def _row_seed(unit: ShardUnit) -> int:
 def _rows(
     unit: ShardUnit, plan: Plan, placed: Stretches, entries: Entries
 ) -> Iterator[dict[str, npt.NDArray[Any]]]:
-    """Yield the rows of a shard as columns, about two million tokens a batch."""
-    batch = max(1, _BATCH_TOKENS // (plan.seq + 1))
+    """Yield the rows of a shard as columns, about 8 MB a batch."""
+    batch = max(1, _BATCH_BYTES // row_bytes(unit.schema.columns))
     ends = plan.at + plan.length
     for first in range(0, plan.rows, batch):
         stop = min(first + batch, plan.rows)

@@ -1,0 +1,102 @@
+"""Rows of the shards as MindSpore tensors, in the order of ``order.rows``, from any step to any other.
+
+The list of a stretch of an epoch is handed to MindData's ``SubsetSampler``, so memory and the time to the
+first batch do not grow with the build: at most ``STRETCH_ROWS`` indices a pipeline, and no shuffle index.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import mindspore as ms
+import numpy as np
+import numpy.typing as npt
+from mindspore import Tensor, dataset
+
+from mrprep import order
+from mrprep.errors import BugError
+from mrprep.training.shards import TrainingShards
+
+COLUMNS = {"flat": ["input_ids"], "mcore": ["input_ids", "labels", "loss_mask"]}
+"""What is read of each layout."""
+STRETCH_ROWS = 1 << 17
+"""Rows of this rank for which indices are held at a time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """Which rows one rank trains on."""
+
+    seed: int
+    """Of the row order."""
+    micro_batch: int
+    """Rows a forward pass of one rank."""
+    accumulate: int
+    """Forward passes a step."""
+    rank: int
+    """This process."""
+    ranks: int
+    """How many there are."""
+
+    @property
+    def global_batch(self) -> int:
+        """Rows a step over all ranks."""
+        return self.micro_batch * self.accumulate * self.ranks
+
+
+def steps(
+    shards: TrainingShards, share: Share, start: int, stop: int
+) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
+    """Yield each step from ``start`` to before ``stop`` with the micro-batches of this rank.
+
+    Steps are counted from 0 over the whole run; after the last whole step of an epoch the next epoch begins.
+    """
+    for first, indices in stretches(shards.rows, share, start, stop):
+        batches = iter(_read(shards, share, indices))
+        count = len(indices) // (share.micro_batch * share.accumulate)
+        for step in range(first, first + count):
+            yield step, [tuple(next(batches)) for _ in range(share.accumulate)]
+
+
+def stretches(rows: int, share: Share, start: int, stop: int) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
+    """Yield (first step, row indices of this rank) piece by piece; no piece crosses the end of an epoch."""
+    epoch_steps = order.steps_per_epoch(rows, share.global_batch)
+    longest = max(1, STRETCH_ROWS // (share.micro_batch * share.accumulate))
+    while start < stop:
+        epoch, within = divmod(start, epoch_steps)
+        count = min(stop - start, epoch_steps - within, longest)
+        yield (
+            start,
+            order.rows(
+                share.seed, epoch, rows, share.global_batch, share.rank, share.ranks, within, within + count
+            ),
+        )
+        start += count
+
+
+def _read(shards: TrainingShards, share: Share, indices: npt.NDArray[np.int64]) -> Iterator[list[Tensor]]:
+    if indices.min() < 0 or indices.max() >= shards.rows:  # SubsetSampler would wrap them in silence
+        raise BugError(f"row indices outside 0..{shards.rows - 1}")
+    reader = dataset.MindDataset(
+        [str(file) for file in shards.files],
+        columns_list=COLUMNS[shards.layout],
+        sampler=dataset.SubsetSampler(indices.tolist()),
+        num_parallel_workers=1,
+    )
+    batches = reader.batch(share.micro_batch, drop_remainder=True, num_parallel_workers=1)
+    iterator: Iterator[list[Tensor]] = batches.create_tuple_iterator(num_epochs=1)
+    return iterator
+
+
+def splitter(shards: TrainingShards) -> Callable[..., tuple[Any, Any, Any]]:
+    """Return the function, compiled into the step, from a layout's columns to (ids, labels, mask)."""
+    pad = -1 if shards.pad_id is None else shards.pad_id
+
+    def flat(ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        labels = ids[:, 1:]
+        return ids[:, :-1], labels, (labels != pad).astype(ms.float32)
+
+    def mcore(ids: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return ids, labels, mask.astype(ms.float32)
+
+    return flat if shards.layout == "flat" else mcore

@@ -1,0 +1,74 @@
+"""``metrics.jsonl``: one line a step, appended and flushed, so that a run can be followed as it goes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TypedDict
+
+import orjson
+
+
+class Metric(TypedDict):
+    """One step, over all ranks."""
+
+    step: int
+    """Counted from 1: steps done."""
+    loss: float | None
+    """Mean cross entropy a token, nats; null when not finite."""
+    lr: float
+    """Learning rate."""
+    norm: float | None
+    """Gradient norm before clipping; null when not finite: the update was skipped."""
+    tokens: int
+    """Targets trained on in this step."""
+    tokens_per_s: float
+    """Over this step's wall time."""
+    seconds: float
+    """Wall time of this step, reading its rows counted."""
+
+
+class MetricsFile:
+    """Writes the lines; close it at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self._file: IO[bytes] = path.open("ab")
+
+    def write(self, metric: Metric) -> None:
+        """Append one step."""
+        self._file.write(orjson.dumps(metric) + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+
+class Follower:
+    """Reads lines as another process appends them."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._offset = path, 0
+
+    def new(self) -> Iterator[Metric]:
+        """Yield the whole lines written since the last call."""
+        if not self._path.exists():
+            return
+        with self._path.open("rb") as file:
+            file.seek(self._offset)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                self._offset += len(line)
+                yield orjson.loads(line)
+
+
+def read(path: Path) -> list[Metric]:
+    """Return all whole lines."""
+    return list(Follower(path).new())
+
+
+def cut_after(path: Path, step: int) -> None:
+    """Take out the lines after ``step``, which a run that resumes there writes anew."""
+    kept = b"".join(orjson.dumps(metric) + b"\n" for metric in read(path) if metric["step"] <= step)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(kept)
+    temporary.replace(path)

@@ -1,0 +1,63 @@
+"""The directory of a run: who may write into it, and where training goes on.
+
+``settings.json``, ``metrics.jsonl``, ``logs/``, ``checkpoints/``; ``.lock`` while a trainer is at work.
+"""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.training import checkpoint, metrics
+from mrprep.training.settings import Settings
+
+
+@contextmanager
+def held(run: Path) -> Iterator[None]:
+    """Make the directory of a run if need be, and keep other trainers out of it.
+
+    Raises:
+        MrprepError: it holds something else than a run, or another trainer is at work in it.
+    """
+    if run.exists() and (not run.is_dir() or (any(run.iterdir()) and not (run / ".lock").exists())):
+        raise MrprepError(f"{printable(str(run))} exists and is no training run: name another --out")
+    run.mkdir(parents=True, exist_ok=True)
+    with (run / ".lock").open("a") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise MrprepError(f"another mrprep train is at work in {printable(str(run))}") from None
+        yield
+
+
+def prepare(settings: Settings, manifest_sha256: str) -> int:
+    """Write the settings, cut the metrics back to the newest checkpoint, and return the steps it has done.
+
+    Raises:
+        MrprepError: the checkpoint is of other data, another model, seed or global batch.
+    """
+    run = settings.run
+    found = checkpoint.latest(run / "checkpoints")
+    done = 0
+    if found:
+        path, state = found
+        _same("the build's manifest", state.manifest_sha256[:12], manifest_sha256[:12], path)
+        _same("the seed", state.seed, settings.seed, path)
+        _same("the global batch", state.global_batch, settings.global_batch, path)
+        before = Settings.model_validate_json((run / "settings.json").read_bytes())
+        for name, value in settings.model:
+            _same(name, getattr(before.model, name), value, path)
+        done = state.step
+    metrics.cut_after(run / "metrics.jsonl", done)
+    (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")
+    return done
+
+
+def _same(what: str, before: object, now: object, path: Path) -> None:
+    if before != now:
+        raise MrprepError(
+            f"{printable(str(path))} was trained with {what} {before}, now it is {now}: "
+            "set it as before, or name another --out"
+        )

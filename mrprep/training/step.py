@@ -1,0 +1,174 @@
+"""One training step under ``ms.jit``: loss, gradients, sum over ranks, clip, update.
+
+Losses are summed over tokens, gradients over micro-batches and ranks, and both divided by the tokens of the
+whole step, so any split of one global batch gives the same step within fp32's rounding. The update stands
+under ``if isfinite(norm)``: it skips a broken step, and made the compiled step 1.5 times as fast on CPU.
+With accumulation there are two compiled functions and one more fp32 number a parameter.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mindspore as ms
+from mindspore import Parameter, Tensor, nn, ops
+
+Columns = tuple[Tensor, ...]
+Sums = tuple[Tensor, ...]
+Compiled = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one step did, over all ranks."""
+
+    loss: float
+    """Mean cross entropy a token, nats."""
+    norm: float
+    """L2 norm of the mean gradient, before clipping."""
+    tokens: int
+    """Targets trained on; padding is not one."""
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the gradient was not finite, so that no weight changed."""
+        return not math.isfinite(self.norm)
+
+
+class TrainStep:
+    """The compiled step of one model; call it with the micro-batches of one rank.
+
+    Args:
+        model: int32[batch, seq] -> logits[batch * seq, vocabulary].
+        optimizer: called with gradients and learning rate; changes the model's weights.
+        split: columns -> (ids, labels, mask), see ``data.splitter``.
+        ranks: processes whose gradients are summed.
+        accumulate: micro-batches a step.
+        clip: largest gradient norm.
+    """
+
+    def __init__(
+        self,
+        model: nn.Cell,
+        optimizer: nn.Cell,
+        split: Callable[..., tuple[Tensor, Tensor, Tensor]],
+        *,
+        ranks: int,
+        accumulate: int,
+        clip: float,
+    ) -> None:
+        self._accumulate = accumulate
+        gradient = _gradient(model, split)
+        finish = _finish(optimizer, ranks, clip)
+        if accumulate == 1:
+            self._single = _fused(gradient, finish)
+        else:
+            self._add, self._apply = _accumulating(model.trainable_params(), gradient, finish)
+
+    def __call__(self, micro_batches: Sequence[Columns], lr: float) -> Outcome:
+        """Train on one step's rows of this rank; every rank must call it."""
+        rate = Tensor(lr, ms.float32)
+        if self._accumulate == 1:
+            loss, norm, tokens = self._single(rate, *micro_batches[0])
+        else:
+            for columns in micro_batches:
+                self._add(*columns)
+            loss, norm, tokens = self._apply(rate)
+        return Outcome(float(loss.asnumpy()), float(norm.asnumpy()), round(float(tokens.asnumpy())))
+
+
+def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]]) -> Compiled:
+    """Return columns -> (gradient of the summed loss by each weight, summed loss, targets)."""
+    cross_entropy = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
+
+    def forward(*columns: Tensor) -> tuple[Tensor, Tensor]:
+        ids, labels, mask = split(*columns)
+        losses = cross_entropy(model(ids), labels.reshape(-1))
+        return (losses * mask.reshape(-1)).sum(), mask.sum()
+
+    differentiate = ms.value_and_grad(
+        forward, None, ms.ParameterTuple(model.trainable_params()), has_aux=True
+    )
+
+    def gradient(*columns: Tensor) -> tuple[Tensor, ...]:
+        (loss, targets), gradients = differentiate(*columns)
+        return (*gradients, loss, targets)
+
+    return gradient
+
+
+def _finish(optimizer: nn.Cell, ranks: int, clip: float) -> Compiled:
+    """Return (sums of this rank, lr) -> (mean loss, norm, tokens), after the update."""
+    reduce = _sum_over_ranks(ranks)
+
+    def update(gradients: tuple[Tensor, ...], factor: Tensor, lr: Tensor) -> None:
+        scaled: Sums = ()
+        for g in gradients:
+            scaled = (*scaled, g * factor)
+        optimizer(scaled, lr)
+
+    def finish(sums: tuple[Tensor, ...], lr: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        sums = reduce(sums)
+        gradients, loss, tokens = sums[:-2], sums[-2], sums[-1]
+        squares = ops.zeros((), ms.float32)
+        for g in gradients:
+            squares = squares + (g * g).sum()
+        share = 1.0 / tokens
+        norm = ops.sqrt(squares) * share
+        if ops.isfinite(norm):
+            update(gradients, share * ops.minimum(Tensor(1.0, ms.float32), clip / (norm + 1e-6)), lr)
+        return loss * share, norm, tokens
+
+    return finish
+
+
+def _sum_over_ranks(ranks: int) -> Compiled:
+    def alone(sums: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        return sums
+
+    if ranks == 1:
+        return alone
+    all_reduce = ops.AllReduce(ops.ReduceOp.SUM)
+
+    def together(sums: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        reduced: Sums = ()
+        for s in sums:
+            reduced = (*reduced, all_reduce(s.reshape(-1)).reshape(s.shape))
+        return reduced
+
+    return together
+
+
+def _fused(gradient: Compiled, finish: Compiled) -> Compiled:
+    def step(lr: Tensor, *columns: Tensor) -> Any:
+        return finish(gradient(*columns), lr)
+
+    compiled: Compiled = ms.jit(step)
+    return compiled
+
+
+def _accumulating(
+    weights: Sequence[Parameter], gradient: Compiled, finish: Compiled
+) -> tuple[Compiled, Compiled]:
+    """Return (add the sums of one micro-batch, finish the step and empty the sums)."""
+    scalars = [Parameter(Tensor(0, ms.float32), name=name) for name in ("loss_sum", "token_sum")]
+    buffers = ms.ParameterTuple([*ms.ParameterTuple(weights).clone("gradient_sum", "zeros"), *scalars])
+    count = len(buffers)
+
+    def add(*columns: Tensor) -> Tensor:
+        sums = gradient(*columns)
+        for i in range(count):
+            ops.assign_add(buffers[i], sums[i])
+        return sums[-1]
+
+    def apply(lr: Tensor) -> Any:
+        sums: Sums = ()
+        for buffer in buffers:
+            sums = (*sums, buffer * 1.0)
+        outcome = finish(sums, lr)
+        for buffer in buffers:
+            ops.assign(buffer, ops.zeros_like(buffer))
+        return outcome
+
+    return ms.jit(add), ms.jit(apply)

@@ -1,0 +1,45 @@
+"""What one rank runs: ``python -m mrprep.training.worker SETTINGS ERROR_FILE``. The launcher starts it."""
+
+import os
+import sys
+import traceback
+from pathlib import Path
+
+from mrprep.training import lifeline
+from mrprep.training.settings import Settings
+
+
+def main(settings_file: Path, error_file: Path) -> None:
+    """Train as one rank; an error goes to stderr with its traceback and to a file as one sentence."""
+    lifeline.die_with_parent()
+    try:
+        _run(Settings.model_validate_json(settings_file.read_bytes()))
+    except Exception as error:  # whatever it is, the launcher must hear of it
+        traceback.print_exc()
+        sys.stderr.flush()
+        error_file.write_text(f"{type(error).__name__}: {_first_line(error)}")
+        os._exit(1)  # MindSpore's own exit would wait for ranks that will never answer
+
+
+def _run(settings: Settings) -> None:
+    import mindspore as ms
+    from mindspore import communication
+
+    from mrprep.training import loop
+
+    ms.set_device("CPU")
+    ms.set_recursion_limit(20000)  # graphs of 24 layers
+    if settings.ranks == 1:
+        loop.run(settings, rank=0)
+        return
+    communication.init()
+    ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL)
+    loop.run(settings, rank=communication.get_rank())
+
+
+def _first_line(error: Exception) -> str:
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))

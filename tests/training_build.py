@@ -1,0 +1,47 @@
+"""A small build for the trainer's tests: shards written with MindSpore's own FileWriter, and their manifest."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+FLAT = {"input_ids": "int32"}
+MCORE = {
+    "input_ids": "int32",
+    "labels": "int32",
+    "loss_mask": "float32",
+    "position_ids": "int32",
+    "actual_seq_len": "int32",
+}
+
+
+def write_build(
+    path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_size: int, pad_id: int = 0
+) -> Path:
+    """Write rows, name -> array [n, places], into that many shards of the train split."""
+    from mindspore.mindrecord import FileWriter
+
+    layout = FLAT if set(rows) == {"input_ids"} else MCORE
+    (path / "train").mkdir(parents=True)
+    listed = []
+    for number, indices in enumerate(np.array_split(np.arange(len(rows["input_ids"])), shards)):
+        name = f"train/train-{number:05d}.mindrecord"
+        writer = FileWriter(str(path / name), shard_num=1)
+        writer.set_header_size(1 << 16)
+        writer.set_page_size(1 << 18)
+        writer.add_schema({k: {"type": v, "shape": [rows[k].shape[1]]} for k, v in layout.items()}, "rows")
+        writer.write_raw_data([{k: rows[k][i] for k in layout} for i in indices])
+        writer.commit()
+        listed.append({"file": name, "rows": len(indices)})
+    seq = rows["input_ids"].shape[1] - (layout is FLAT)
+    manifest = {
+        "mrprep": 1,
+        "seq": seq,
+        "layout": "flat" if layout is FLAT else "mcore",
+        "seed": 0,
+        "tokenizer": {"vocab_size": vocab_size, "eod_id": 2, "bos_id": 1, "pad_id": pad_id},
+        "splits": {"train": {"rows": len(rows["input_ids"]), "shards": listed}},
+        "files": {},
+    }
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    return path

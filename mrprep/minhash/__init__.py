@@ -1,0 +1,1 @@
+"""MinHash near-duplicate search on arrays: no files, no processes, one thing a file."""

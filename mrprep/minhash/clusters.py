@@ -1,0 +1,55 @@
+"""Verified pairs -> clusters, and which member of each is kept.
+
+``connected``: texts that a chain of verified pairs links are one cluster. ``star``: a kept text takes its
+verified neighbours, and no more, so every removed text is a duplicate of the text that stays.
+"""
+
+import numpy as np
+
+from mrprep.order import I64
+
+
+def components(size: int, pairs: I64) -> I64:
+    """Return for each of ``size`` texts the smallest text that pairs connect it with, int64[size].
+
+    Labels fall along the pairs and jump to their own labels until nothing changes (Shiloach and Vishkin
+    1982): a logarithmic number of rounds over arrays.
+    """
+    labels = np.arange(size, dtype=np.int64)
+    one, other = (pairs[:, 0], pairs[:, 1]) if len(pairs) else (labels[:0], labels[:0])
+    while True:
+        low, high = np.minimum(labels[one], labels[other]), np.maximum(labels[one], labels[other])
+        open_ = low < high
+        if not open_.any():
+            return labels
+        one, other = one[open_], other[open_]
+        np.minimum.at(labels, high[open_], low[open_])
+        while (further := labels[labels]).tobytes() != labels.tobytes():
+            labels = further
+
+
+def best(labels: I64, sizes: I64) -> I64:
+    """Return for each text the largest text under its label, of equals the first, int64[n]."""
+    order = np.lexsort((np.arange(labels.size), -sizes, labels))
+    first = np.concatenate([[True], labels[order][1:] != labels[order][:-1]]) if labels.size else order[:0]
+    winners = order[first]
+    out: I64 = winners[np.searchsorted(labels[winners], labels)]
+    return out
+
+
+def stars(sizes: I64, pairs: I64) -> I64:
+    """Return for each text the text kept in its place, int64[n]: itself, or a kept neighbour.
+
+    From the largest text on (of equals from the first), a text that no kept text is a neighbour of is kept.
+    """
+    both = np.concatenate([pairs, pairs[:, ::-1]]) if len(pairs) else np.empty((0, 2), np.int64)
+    rank = np.empty(sizes.size, np.int64)
+    order = np.lexsort((np.arange(sizes.size), -sizes))
+    rank[order] = np.arange(sizes.size)
+    both = both[np.lexsort((rank[both[:, 1]], rank[both[:, 0]]))]
+    kept = np.arange(sizes.size, dtype=np.int64)
+    taken = np.zeros(sizes.size, bool)
+    for text, neighbour in both.tolist():
+        if not taken[text] and rank[neighbour] > rank[text] and not taken[neighbour]:
+            kept[neighbour], taken[neighbour] = text, True
+    return kept

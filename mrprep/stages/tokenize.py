@@ -1,0 +1,192 @@
+"""The tokenize stage: a vocabulary, given or trained on what survives, and the tokens of every surviving
+document.
+
+Two phases. ``vocabulary`` is one unit: it copies the given model, or trains one (2 s for 10 MB of text).
+``tokenize`` has a unit a part of the read phase; one core encodes 40 to 75 MB/s with a BPE model
+(docs/tokenizers.md).
+"""
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import orjson
+from pydantic import Field
+
+from mrprep.builddir.tables import TextPart
+from mrprep.errors import BugError, MrprepError
+from mrprep.options import Options as BaseOptions
+from mrprep.tokenizers.assemble import Written, entries, write_tokens
+from mrprep.tokenizers.model_file import read_model
+from mrprep.tokenizers.sample import sample
+from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, train
+
+VERSION = 1
+
+MODEL, FACTS = "tokenizer.model", "tokenizer.json"
+
+
+class Options(BaseOptions):
+    """Which tokenizer, and how it is trained if none is given."""
+
+    model: Path | None = None
+    """A SentencePiece ``.model`` file; None trains one on the text."""
+    vocab_size: int | None = Field(None, ge=SMALLEST_VOCABULARY, le=1_000_000)
+    """Pieces of a trained vocabulary; None: 32,000, or as many as the text carries (one per 96 bytes)."""
+    model_type: ModelType = "bpe"
+    """Algorithm of a trained vocabulary: ``bpe`` (faster, and fewer tokens as measured) or ``unigram``."""
+    sample_bytes: int = Field(10_000_000, ge=1000)
+    """Bytes of surviving text that a vocabulary is trained on."""
+    add_bos: bool = False
+    """Open each document with the BOS of the tokenizer."""
+    eod: str | None = None
+    """Control piece of a given model that closes documents; None: its end-of-sentence piece."""
+
+
+def settings(options: Options) -> dict[str, Any]:
+    """Return what decides the bytes of the vocabulary phase: the options, with a given model by its content.
+
+    Raises:
+        MrprepError: the given model cannot be read.
+    """
+    content = read_model(options.model).sha256 if options.model else None
+    return {"version": VERSION, **options.model_dump(mode="json"), "model": content}
+
+
+@dataclass(frozen=True, slots=True)
+class VocabularyUnit:
+    """All there is to train on."""
+
+    parts: tuple[TextPart, ...]
+    verdict: Path | None
+    """``verdict.npy``; None when the pipeline has no dedupe stage."""
+    options: Options
+    seed: int
+
+
+def train_vocabulary(unit: VocabularyUnit, out: Path) -> None:
+    """Write ``tokenizer.model`` and ``tokenizer.json``, its facts.
+
+    Raises:
+        MrprepError: the given model is none, or cannot close documents; or there is no text to train on.
+    """
+    options, path = unit.options, out / MODEL
+    trained: dict[str, Any] = {}
+    if options.model is not None:
+        tokenizer = open_sentencepiece(options.model, eod=options.eod)
+        shutil.copyfile(options.model, path)
+    else:
+        texts = sample(unit.parts, unit.verdict, limit=options.sample_bytes, seed=unit.seed)
+        training = train(texts, path, vocab_size=options.vocab_size, model_type=options.model_type)
+        trained = {"training": training.facts()}
+        tokenizer = open_sentencepiece(path, eod=options.eod, checked=True)
+    if options.add_bos and tokenizer.bos_id is None:
+        raise MrprepError("the tokenizer has no BOS piece: leave add_bos out, or use another model")
+    facts = tokenizer.facts() | trained
+    (out / FACTS).write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+
+
+@dataclass(frozen=True, slots=True)
+class TokenizeUnit:
+    """What one worker encodes."""
+
+    part: TextPart
+    verdict: Path | None
+    """``verdict.npy``; None keeps all rows."""
+    model: Path
+    """``tokenizer.model`` of the vocabulary phase."""
+    seed: int
+    weights: tuple[tuple[str, float], ...] = ()
+    """(source, copies wanted); 2 writes a document twice, 0.5 a seeded half of the documents."""
+    add_bos: bool = False
+    eod: str | None = None
+
+
+def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
+    """Write ``tokens.npy``, ``docs.npy`` (TOKEN_ENTRY) and ``counts.json`` of one part.
+
+    ``counts.json``: of surviving documents, each once: ``kept`` = ``encoded`` + ``sampled_out`` +
+    ``empty``; of what is written, each copy counted: ``documents``, ``pieces``, ``tokens`` (BOS and EOD
+    too), ``bos``, ``eod``, ``unknown``, ``bytes`` (UTF-8 of the texts), and ``by_source`` with
+    ``documents``, ``tokens``, ``bytes`` of each.
+
+    Raises:
+        BugError: the counts do not add up.
+    """
+    tokenizer = open_sentencepiece(unit.model, eod=unit.eod, checked=True)
+    written = write_tokens(
+        unit.part,
+        _alive(unit),
+        tokenizer,
+        out / "tokens.npy",
+        weights=dict(unit.weights),
+        seed=unit.seed,
+        add_bos=unit.add_bos,
+    )
+    docs = entries(written, unit.seed)
+    np.save(out / "docs.npy", docs)
+    counts = count(written, docs, add_bos=unit.add_bos)
+    (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_SORT_KEYS))
+
+
+def _alive(unit: TokenizeUnit) -> npt.NDArray[np.bool_] | None:
+    if unit.verdict is None:
+        return None
+    verdict = np.load(unit.verdict, mmap_mode="r")
+    return np.asarray(verdict[unit.part.base : unit.part.base + unit.part.rows] == -1)
+
+
+def count(written: Written, docs: npt.NDArray[np.void], *, add_bos: bool) -> dict[str, Any]:
+    """Return the counts that ``tokenize_unit`` writes.
+
+    Raises:
+        BugError: they do not add up.
+    """
+    rows, full = written.rows, written.encoded
+    documents = {
+        "kept": np.unique(rows.id).size,
+        "encoded": np.unique(full.id).size,
+        "sampled_out": np.unique(rows.id[rows.copies == 0]).size,
+        "empty": np.setdiff1d(rows.id[rows.copies > 0], full.id).size,
+    }
+    by_source = _by_source(written, docs)
+    ends = int(docs["ends"].sum())
+    counts = {
+        **documents,
+        "documents": ends,
+        "pieces": int(docs.size),
+        "tokens": int(docs["length"].sum()),
+        "eod": ends,
+        "bos": ends if add_bos else 0,
+        "unknown": int((full.unknown * full.copies).sum()),
+        "bytes": sum(source["bytes"] for source in by_source.values()),
+        "by_source": by_source,
+    }
+    _must_add_up(counts, written)
+    return counts
+
+
+def _by_source(written: Written, docs: npt.NDArray[np.void]) -> dict[str, dict[str, int]]:
+    rows, n = written.encoded, len(written.sources)
+    row = np.searchsorted(rows.doc, docs["doc"])
+    of = rows.source[row]
+    sums = {
+        "documents": np.bincount(of, docs["ends"], n),
+        "tokens": np.bincount(of, docs["length"], n),
+        "bytes": np.bincount(of, rows.bytes[row], n),
+    }
+    return {name: {what: int(sums[what][i]) for what in sums} for i, name in enumerate(written.sources)}
+
+
+def _must_add_up(counts: dict[str, Any], written: Written) -> None:
+    accounted = counts["encoded"] + counts["sampled_out"] + counts["empty"]
+    if counts["kept"] != accounted:
+        raise BugError(f"tokenize: {counts['kept']} documents kept, {accounted} accounted for")
+    rows = written.encoded
+    last = np.append(rows.id[1:] != rows.id[:-1], [True])[: rows.id.size]
+    if counts["documents"] != int(rows.copies[last].sum()):
+        raise BugError(f"tokenize: {counts['documents']} documents written, {rows.copies[last].sum()} wanted")

@@ -1,0 +1,170 @@
+"""Ids of a SentencePiece BPE model by gigatoken, ten times as fast, for models and texts where they are
+proven equal.
+
+SentencePiece merges the adjacent pair with the best score, the leftmost of equals. gigatoken ranks *pairs*:
+by score, then by the length of the left and the right part. So they can differ only
+
+- by what comes before the merges: charsmap, extra white space, suffix mode -> such models are refused here;
+- where two pieces have one score -> refused, but for Llama 2's family of runs of U+2581, the last to merge,
+  which both grow from the left;
+- where one piece can be made of two pairs that overlap in the text (``ab|abab|ab`` for ``ababab``) -> a
+  text that holds such a string is left to SentencePiece. Strings of a single character cannot come apart
+  that way: both build runs from the left, so a shorter part never stands before a longer one; tests go
+  through all of them;
+- where a text holds the literal of a piece that is not plain text. gigatoken returns the id of a control or
+  user-defined piece then, so those texts are recognised by their ids, and left to SentencePiece;
+- by an error in either library -> texts of every kind are encoded by both when a model is opened.
+
+Opening costs 0.35 s for 32,000 pieces, most of it in gigatoken.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mrprep.tokenizers.model_file import ModelFile, PieceType
+
+SPACE = "\u2581"
+MAX_RISKY = 16
+
+PROBES: tuple[str, ...] = (
+    "",
+    " ",
+    "  leading and trailing  ",
+    "Hello, world! It's 3.14 o'clock.",
+    "tabs\tand\nlines\r\n\n\nand  more   spaces    of     many      widths",
+    "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。　　段落",
+    "カタカナとひらがな 한국어 ไทย العربية עברית हिन्दी Ελληνικά русский",
+    "😀👩‍👩‍👧‍👦🇨🇳\ufe0f\u200d rare: \U000e0001\U0010ffff\ue000\u0300\ufffd",
+    "\x00\x01\x1b[31m\x7f\x85\u2028\u2029\ufeff",
+    f"{SPACE}{SPACE}a {SPACE} b{SPACE}",
+    "<s></s><unk><pad><0x41><0xE4><|im_end|><|endoftext|>[INST][/INST]",
+    "def f(x):\n        return {'a': [1, 22, 333], \"b\": x ** 2}  # ====\n",
+    *(char * n for char in " \n=-a哈😀\t" for n in (2, 3, 5, 17, 40)),
+    "antidisestablishmentarianism" * 8,
+    "qzxjvkqzxjvk" * 16,
+    "0123456789" * 8,
+)
+
+
+class FastBpe:
+    """One model in gigatoken, with what it takes to know which of its ids to trust."""
+
+    def __init__(self, backend: Any, suspect: npt.NDArray[np.bool_], risky: tuple[str, ...]) -> None:
+        self._encode = backend.encode
+        self._suspect = suspect
+        self._risky = risky
+
+    def encode(self, texts: Sequence[str]) -> tuple[list[npt.NDArray[np.uint32]], list[int]]:
+        """Return the ids of each text, and the places of those that SentencePiece has to encode."""
+        found = [self._encode(text) for text in texts]
+        flagged = {i for i, ids in enumerate(found) if self._suspect[ids].any()}
+        if self._risky:
+            flagged.update(i for i, text in enumerate(texts) if any(risky in text for risky in self._risky))
+        return found, sorted(flagged)
+
+
+def open_fast(path: Path, model: ModelFile, reference: Any) -> tuple[FastBpe | None, str]:
+    """Open a model in gigatoken, if it is of the kind that is proven equal.
+
+    Args:
+        path: of the model file.
+        model: what it holds.
+        reference: its ``SentencePieceProcessor``.
+
+    Returns:
+        The fast tokenizer and an empty string, or None and why there is none.
+    """
+    reason = _unfit(model)
+    risky = () if reason else tuple(sorted(set(_self_overlaps(model))))
+    if len(risky) > MAX_RISKY:
+        reason = f"{len(risky)} strings can be merged in two ways"
+    if reason:
+        return None, reason
+    fast = FastBpe(_backend(path), _suspect(model), risky)
+    if not _agrees(fast, reference):
+        return None, "gigatoken and sentencepiece disagree on a probe text"
+    return fast, ""
+
+
+def _backend(path: Path) -> Any:
+    from gigatoken import Tokenizer
+
+    return Tokenizer.from_sentencepiece(path).backend
+
+
+def _suspect(model: ModelFile) -> npt.NDArray[np.bool_]:
+    """Return bool[vocab]: ids that only a text with a literal of a special piece can give."""
+    types = np.array(model.types)
+    return ~np.isin(types, [PieceType.NORMAL, PieceType.BYTE])
+
+
+def _unfit(model: ModelFile) -> str:
+    """Return why the model as a whole is left to SentencePiece, or an empty string."""
+    checks = {
+        "it is no BPE model": model.model_type != "bpe",
+        "it has no byte fallback": not model.byte_fallback or len(model.of_type(PieceType.BYTE)) != 256,
+        "it rewrites the text before cutting it": model.charsmap or model.remove_extra_whitespaces,
+        "it keeps spaces in an unusual way": not model.escape_whitespaces or model.whitespace_as_suffix,
+        "it has unused pieces": bool(model.of_type(PieceType.UNUSED)) or "\0" in model.pieces,
+        "a piece stands in it twice": len(set(model.pieces)) != len(model.pieces),
+        "pieces of different text have one score": _ties(model),
+        "a special piece can come of merges": _reachable_specials(model),
+    }
+    return next((reason for reason, holds in checks.items() if holds), "")
+
+
+def _normal(model: ModelFile) -> dict[str, float]:
+    rows = zip(model.pieces, model.scores, model.types, strict=True)
+    return {piece: score for piece, score, kind in rows if kind == PieceType.NORMAL}
+
+
+def _ties(model: ModelFile) -> bool:
+    """Return whether two pieces that merges can make have one score, the last family of space runs aside."""
+    scores = {piece: score for piece, score in _normal(model).items() if len(piece) > 1}
+    if not scores:
+        return False
+    shared = {score for score, n in Counter(scores.values()).items() if n > 1}
+    family = sorted(len(piece) for piece, score in scores.items() if score in shared and not piece.strip(SPACE))
+    tied = sum(score in shared for score in scores.values())
+    grows_evenly = family == list(range(2, len(family) + 2)) and shared == {min(scores.values())}
+    return tied > 0 and not (tied == len(family) and grows_evenly)
+
+
+def _reachable_specials(model: ModelFile) -> bool:
+    """Return whether merges could lead gigatoken to a special piece, or one holds a space mark."""
+    normal = _normal(model)
+    for piece, kind in zip(model.pieces, model.types, strict=True):
+        if kind == PieceType.NORMAL:
+            continue
+        if SPACE in piece or " " in piece:
+            return True
+        if kind in (PieceType.BYTE, PieceType.UNKNOWN) and any(
+            piece[:i] in normal and piece[i:] in normal for i in range(1, len(piece))
+        ):
+            return True
+    return False
+
+
+def _self_overlaps(model: ModelFile) -> Iterator[str]:
+    """Yield strings ``l m r`` in which ``l m`` and ``m r`` are one piece and ``m`` is longer than ``l``."""
+    normal = _normal(model)
+    for piece in normal:
+        n = len(piece)
+        if n < 3 or piece.count(piece[0]) == n:
+            continue
+        for shift in range(1, (n + 1) // 2):
+            if piece[shift:] == piece[:-shift] and {piece[:shift], piece[shift:], piece[-shift:]} <= normal.keys():
+                yield piece[:shift] + piece
+
+
+def _agrees(fast: FastBpe, reference: Any) -> bool:
+    found, flagged = fast.encode(PROBES)
+    return all(
+        i in flagged or np.array_equal(found[i], reference.encode(text, return_type="numpy"))
+        for i, text in enumerate(PROBES)
+    )

@@ -1,0 +1,58 @@
+"""What every tokenizer offers the stages, whatever family it is of."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Ids = npt.NDArray[np.int32]
+Offsets = npt.NDArray[np.int64]
+
+
+class Tokenizer(Protocol):
+    """Text to ids and back; one instance serves one process."""
+
+    @property
+    def kind(self) -> str:
+        """Family and algorithm, such as ``sentencepiece-bpe``."""
+
+    @property
+    def sha256(self) -> str:
+        """Of the model file, in hex."""
+
+    @property
+    def vocab_size(self) -> int:
+        """One more than the largest id."""
+
+    @property
+    def eod_id(self) -> int:
+        """Closes a document; ``encode_batch`` never returns it, whatever the text."""
+
+    @property
+    def bos_id(self) -> int | None:
+        """Opens a document, where a build asks for that."""
+
+    @property
+    def pad_id(self) -> int | None:
+        """Fills rows: not EOD, and an id that ``encode_batch`` never returns; None if there is no such id."""
+
+    @property
+    def unk_id(self) -> int | None:
+        """Stands for what the vocabulary cannot write; None if ``encode_batch`` never returns it."""
+
+    @property
+    def special(self) -> Mapping[str, frozenset[int]]:
+        """Ids that are not plain text, by type: ``control``, ``unused``, ``user_defined``, ``byte``."""
+
+    def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
+        """Return the ids of all texts, int32 flat, and where each begins, int64[n + 1]."""
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text that the ids stand for; control ids stand for nothing."""
+
+    def piece(self, token: int) -> str:
+        """Return the piece of one id as the vocabulary has it."""
+
+    def facts(self) -> dict[str, Any]:
+        """Return what a manifest keeps: plain values, the same for the same model file and choice of EOD."""

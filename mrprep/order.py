@@ -70,7 +70,14 @@ def steps_per_epoch(n_rows: int, global_batch: int) -> int:
 
 
 def rows(
-    seed: int, epoch: int, n_rows: int, global_batch: int, rank: int, ranks: int, start: int, stop: int | None = None
+    seed: int,
+    epoch: int,
+    n_rows: int,
+    global_batch: int,
+    rank: int,
+    ranks: int,
+    start: int,
+    stop: int | None = None,
 ) -> I64:
     """Return the row indices that one rank trains on in an epoch, in order, int64.
 

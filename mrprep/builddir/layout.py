@@ -5,8 +5,13 @@ from pathlib import Path
 MANIFEST = "manifest.json"
 RUN = "run.json"
 SUMMARY = "report/summary.json"
-TEXT, DROPPED, FILES = "text/part-{:05d}.parquet", "dropped/part-{:05d}.parquet", "report/files-{:05d}.parquet"
+TEXT, DROPPED, FILES = (
+    "text/part-{:05d}.parquet",
+    "dropped/part-{:05d}.parquet",
+    "report/files-{:05d}.parquet",
+)
 CLUSTERS = "dedup/clusters.parquet"
+SKETCH = "dedup/part-{:05d}/{}.npy"
 VERDICT = "dedup/verdict.npy"
 TOKENIZER = "tokenizer"
 SHARD = "{split}/{split}-{number:05d}.mindrecord"

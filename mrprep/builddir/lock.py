@@ -21,7 +21,7 @@ def locked(work: Path) -> Iterator[None]:
     handle = _acquire(work)
     try:
         yield
-        if os.listdir(work) == [LOCK]:
+        if [path.name for path in work.iterdir()] == [LOCK]:
             (work / LOCK).unlink()
             work.rmdir()
     finally:

@@ -60,7 +60,9 @@ def open_build(path: Path) -> Build:
     if not isinstance(manifest, dict) or "mrprep" not in manifest:
         raise MrprepError(f"{shown}/{MANIFEST} was not written by mrprep: name the --out of a build")
     if manifest["mrprep"] != FORMAT:
-        raise MrprepError(f"{shown} has format {manifest['mrprep']}, this mrprep reads {FORMAT}: use a matching version")
+        raise MrprepError(
+            f"{shown} has format {manifest['mrprep']}, this mrprep reads {FORMAT}: use a matching version"
+        )
     for name in manifest["files"]:
         _check_plain(name, shown)
     return Build(path, manifest)
@@ -69,4 +71,6 @@ def open_build(path: Path) -> Build:
 def _check_plain(name: str, shown: str) -> None:
     pure = PurePosixPath(name)
     if pure.is_absolute() or ".." in pure.parts or str(pure) != name or "\0" in name:
-        raise MrprepError(f"{shown}/{MANIFEST} names {printable(name)!r}, which is no plain relative name: do not use it")
+        raise MrprepError(
+            f"{shown}/{MANIFEST} names {printable(name)!r}, which is no plain relative name: do not use it"
+        )

@@ -96,4 +96,3 @@ class TextPart:
     """Ordinal of its first row."""
     rows: int
     """Rows in its ``text.parquet``."""
-

@@ -104,8 +104,10 @@ class TextPartWriter:
 
     def _files_table(self) -> pa.Table:
         names = tables.FILES.names
-        return pa.table([pa.array([getattr(n, name) for n in self._notes], tables.FILES.field(name).type)
-                         for name in names], schema=tables.FILES)
+        return pa.table(
+            [pa.array([getattr(n, name) for n in self._notes], tables.FILES.field(name).type) for name in names],
+            schema=tables.FILES,
+        )
 
     def _counts(self) -> Mapping[str, Any]:
         dropped: dict[str, Counter[str]] = {}

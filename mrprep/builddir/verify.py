@@ -47,13 +47,21 @@ def entries(ledger: Mapping[str, Any]) -> list[Entry]:
     """Return the equations of a build's ledger; see docs/ledger.md for the words."""
     read, kept, written = ledger["read"], ledger["documents"], ledger["written"]
     lines = [
-        Entry("records + cuts = bad records + documents", read["records"] + read["cuts"], read["bad"] + read["documents"]),
+        Entry(
+            "records + cuts = bad records + documents",
+            read["records"] + read["cuts"],
+            read["bad"] + read["documents"],
+        ),
         Entry(
             "documents = kept + dropped + duplicates + sampled out + without tokens",
             read["documents"],
             kept["kept"] + kept["dropped"] + kept["duplicates"] + kept["sampled_out"] + kept["empty"],
         ),
-        Entry("written tokens = text + BOS + EOD", written["total"], written["tokens"] + written["bos"] + written["eod"]),
+        Entry(
+            "written tokens = text + BOS + EOD",
+            written["total"],
+            written["tokens"] + written["bos"] + written["eod"],
+        ),
     ]
     return lines + [entry for name, shard in sorted(ledger["shards"].items()) for entry in _shard_entries(name, shard)]
 

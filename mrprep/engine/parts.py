@@ -21,7 +21,7 @@ class Parts:
     @property
     def done(self) -> int:
         """How many parts earlier attempts have published; the function goes on after them."""
-        return sum(1 for name in os.listdir(self.path) if name.isdigit()) if self.path.is_dir() else 0
+        return sum(path.name.isdigit() for path in self.path.iterdir()) if self.path.is_dir() else 0
 
     @contextmanager
     def new(self) -> Iterator[Path]:

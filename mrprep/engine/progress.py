@@ -9,7 +9,14 @@ def bar(total: int, label: str, unit: str = "B") -> Any:
     from tqdm import tqdm
 
     return tqdm(
-        total=total, desc=label, unit=unit, unit_scale=True, unit_divisor=1024, disable=None, delay=1, leave=False,
+        total=total,
+        desc=label,
+        unit=unit,
+        unit_scale=True,
+        unit_divisor=1024,
+        disable=None,
+        delay=1,
+        leave=False,
         dynamic_ncols=True,
     )
 

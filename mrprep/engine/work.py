@@ -55,7 +55,9 @@ class Work:
         writer: bool = False,
     ) -> list[Path]:
         """Run a phase whose units write one directory each; return those directories."""
-        return self._run(name, units, run_whole, function, settings, weights, self._writers if writer else self._readers)
+        return self._run(
+            name, units, run_whole, function, settings, weights, self._writers if writer else self._readers
+        )
 
     def in_parts(
         self,

@@ -4,21 +4,24 @@ Not a stage of a pipeline but what runs its map stages, fused into one pass over
 one pass of each map stage and one Parquet write a document; memory is a batch of some megabytes.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import orjson
+import pyarrow as pa
 
 from mrprep.builddir.textpart import TextPartWriter
-from mrprep.document import BadRecord, Document, Dropped, FileNote, MapItem, ReadItem
+from mrprep.document import BadRecord, Document, Dropped, MapItem, ReadItem
 from mrprep.engine.parts import Parts
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.sources.read import read
-from mrprep.sources.spans import Span
+from mrprep.sources.spans import Span, count_lines
 from mrprep.stages import clean, dedupe
 from mrprep.stages import filter as filtering
 
@@ -52,6 +55,11 @@ def read_unit(unit: ReadUnit, parts: Parts) -> None:
         with parts.new() as out:
             _write_part(_part(items, unit.part_characters), unit, out)
             (out / "consumed.json").write_bytes(orjson.dumps(items.consumed))
+
+
+def count_unit(span: Span, out: Path) -> None:
+    """Write how many lines a span ends, for the line numbers of the spans after it."""
+    (out / "lines").write_text(str(count_lines(span)))
 
 
 class _Items:
@@ -91,10 +99,11 @@ def _part(items: _Items, limit: int) -> Iterator[ReadItem]:
 
 
 def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
-    sketches: list[Mapping[str, np.ndarray]] = []
+    sketches: list[dict[str, npt.NDArray[Any]]] = []
+    sketched = "dedupe" in unit.stages
 
-    def on_batch(texts, ids):  # type: ignore[no-untyped-def]
-        if "dedupe" in unit.stages:
+    def on_batch(texts: pa.Array, ids: npt.NDArray[np.uint64]) -> None:
+        if sketched:
             sketches.append(dedupe.sketch(texts, ids, unit.dedupe))
 
     writer = TextPartWriter(out, on_batch)
@@ -104,6 +113,9 @@ def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
     for document in flow:
         writer.keep(document)
     writer.close()
+    if sketched:
+        for name, array in dedupe.joined(sketches, unit.dedupe).items():
+            np.save(out / f"{name}.npy", array)
 
 
 def _maps(unit: ReadUnit) -> Iterator[tuple[str, Callable[[Iterable[Document]], Iterator[MapItem]]]]:

@@ -1,0 +1,182 @@
+"""From text to shards: the phases in order. The only file that knows every stage."""
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mrprep.books import Results, Shard
+from mrprep.builddir.layout import work_of
+from mrprep.builddir.lock import locked
+from mrprep.builddir.manifest import Build
+from mrprep.builddir.tables import TextPart
+from mrprep.config import Pipeline
+from mrprep.engine.executor import Pool
+from mrprep.engine.work import Work
+from mrprep.finish import finish
+from mrprep.plan import Plan, plan
+from mrprep.request import Request, clear, settle
+from mrprep.sources.spans import Span, to_count, with_first_lines
+from mrprep.stages import clean, dedupe, pack, read, shard, tokenize
+from mrprep.stages import filter as filtering
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a build is run; none of it decides a byte of the result."""
+
+    jobs: int
+    keep_work: bool = False
+    overwrite: bool = False
+    strict: bool = False
+    hash_inputs: bool = False
+
+
+def build(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Build:
+    """Build ``out`` from the sources of a pipeline, going on with work that an earlier attempt left.
+
+    Raises:
+        MrprepError: the inputs, the options or what stands at ``out`` do not allow it.
+        BugError: the ledger does not add up; nothing is published.
+    """
+    found = plan(pipeline.source, out)
+    request = Request.of(pipeline, found, hashed=options.hash_inputs)
+    home = work_of(out)
+    with locked(home):
+        finished = settle(request, out, overwrite=options.overwrite, say=say)
+        if finished is None:
+            finished = _with_workers(request, found, out, options, say)
+        if not options.keep_work:
+            clear(home)
+    return finished
+
+
+def _with_workers(request: Request, found: Plan, out: Path, options: RunOptions, say: Say) -> Build:
+    readers, writers = Pool(options.jobs), Pool(options.jobs)
+    work = Work(work_of(out) / "phases", readers, writers, say, request.root)
+    try:
+        return _build(request, found, out, options, work)
+    finally:
+        readers.close()
+        writers.close()
+
+
+def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
+    pipeline = request.pipeline
+    parts = _read(work, pipeline, found, strict=options.strict)
+    deduped = dedupe.run(work, parts, pipeline.dedupe) if "dedupe" in pipeline.stages else None
+    verdict = deduped / "verdict.npy" if deduped else None
+    vocabulary = _vocabulary(work, pipeline, parts, verdict)
+    tokens = _tokenize(work, pipeline, parts, verdict, vocabulary)
+    split, shards = _shards(work, pipeline, tokens, vocabulary)
+    results = Results(parts, deduped, vocabulary, tokens, split, shards)
+    return finish(request, found, results, work, out, _run_facts(options))
+
+
+def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[TextPart]:
+    settings = {
+        "version": read.VERSION,
+        "sources": [source.model_dump(mode="json", exclude={"path", "weight"}) for source in pipeline.source],
+        "stages": pipeline.stages,
+        "clean": {"version": clean.VERSION, **pipeline.clean.model_dump(mode="json")},
+        "filter": {"version": filtering.VERSION, **pipeline.filter.model_dump(mode="json")},
+        "dedupe": {"version": dedupe.VERSION, **pipeline.dedupe.model_dump(mode="json")},
+    }
+    units = [
+        read.ReadUnit(
+            spans,
+            found.unit,
+            pipeline.stages,
+            pipeline.clean,
+            pipeline.filter,
+            pipeline.dedupe,
+            strict=strict,
+        )
+        for spans in _with_lines(work, found)
+    ]
+    weights = [sum(span.size for span in unit.spans) for unit in units]
+    return _numbered(work.in_parts("read", units, read.read_unit, settings=settings, weights=weights))
+
+
+def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:
+    """Return the units with line numbers that count from the start of each file."""
+    spans = to_count(found.units)
+    if not spans:
+        return found.units
+    weights = [span.size for span in spans]
+    done = work("lines", spans, read.count_unit, settings={"version": read.VERSION}, weights=weights)
+    return with_first_lines(found.units, [int((path / "lines").read_text()) for path in done])
+
+
+def _numbered(paths: Sequence[Path]) -> list[TextPart]:
+    rows = [orjson.loads((path / "counts.json").read_bytes())["rows"] for path in paths]
+    bases = [0, *accumulate(rows)]
+    return [TextPart(path, base, count) for path, base, count in zip(paths, bases, rows, strict=False)]
+
+
+def _vocabulary(work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdict: Path | None) -> Path:
+    unit = tokenize.VocabularyUnit(tuple(parts), verdict, pipeline.tokenize, pipeline.seed)
+    settings = {"seed": pipeline.seed, **tokenize.settings(pipeline.tokenize)}
+    return work("vocabulary", [unit], tokenize.train_vocabulary, settings=settings)[0]
+
+
+def _tokenize(
+    work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdict: Path | None, vocabulary: Path
+) -> list[Path]:
+    weights = tuple((source.name, source.weight) for source in pipeline.source)
+    units = [
+        tokenize.TokenizeUnit(
+            part=part,
+            verdict=verdict,
+            model=vocabulary / tokenize.MODEL,
+            seed=pipeline.seed,
+            weights=weights,
+            add_bos=pipeline.tokenize.add_bos,
+            eod=pipeline.tokenize.eod,
+        )
+        for part in parts
+    ]
+    settings = {"version": tokenize.VERSION, "seed": pipeline.seed, "weights": weights}
+    sizes = [(part.path / "text.parquet").stat().st_size for part in parts]
+    return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=sizes)
+
+
+def _shards(
+    work: Work, pipeline: Pipeline, tokens: Sequence[Path], vocabulary: Path
+) -> tuple[dict[str, Any], list[Shard]]:
+    packing, options = pipeline.pack, pipeline.shard.model_copy(update={"seed": pipeline.seed})
+    settings = {
+        "pack": {"version": pack.VERSION, **packing.model_dump(mode="json")},
+        "shard": {"version": shard.VERSION, **options.model_dump(mode="json")},
+    }
+    split = work("split", [shard.SplitUnit(tuple(tokens), packing, options)], shard.split_unit, settings=settings)[0]
+    facts = orjson.loads((vocabulary / tokenize.FACTS).read_bytes())
+    units = shard.shard_units(
+        split,
+        tokens,
+        packing,
+        options,
+        pad_id=facts["pad_id"],
+        eod_id=facts["eod_id"],
+        bos=pipeline.tokenize.add_bos,
+    )
+    sizes = [unit.bound.tokens for unit in units]
+    done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes, writer=True)
+    shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
+    return orjson.loads((split / "split.json").read_bytes()), shards
+
+
+def _run_facts(options: RunOptions) -> dict[str, Any]:
+    """Return what run.json says beside the phases: all that may differ between equal builds."""
+    return {
+        "host": platform.node(),
+        "jobs": options.jobs,
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+    }

@@ -1,0 +1,87 @@
+"""The program: its commands, and what becomes of an error."""
+
+import errno
+import sys
+import traceback
+from typing import NoReturn
+
+import typer
+from typer.exceptions import TyperException
+
+from mrprep import __version__
+from mrprep.cli import audit, build, show, tokenizer, train, verify, why
+from mrprep.errors import BugError, MrprepError
+from mrprep.printable import printable
+
+_ADVICE = {
+    errno.ENOSPC: "free some, and the same command goes on from here",
+    errno.EDQUOT: "free some, and the same command goes on from here",
+    errno.EFBIG: "raise the limit on file sizes, and the same command goes on from here",
+    errno.EACCES: "give yourself the right to it, or name another place",
+    errno.EPERM: "give yourself the right to it, or name another place",
+    errno.EROFS: "name another place",
+}
+"""What to do about an error of the system that is not ours."""
+
+app = typer.Typer(
+    name="mrprep",
+    help="From a folder of raw text to packed, sharded MindSpore MindRecord, and a trainer that reads it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+app.command("build")(build.build)
+app.command("audit")(audit.audit)
+app.command("train")(train.train)
+app.command("why")(why.why)
+app.command("show")(show.show)
+app.command("verify")(verify.verify)
+app.add_typer(tokenizer.app, name="tokenizer")
+
+
+@app.callback(invoke_without_command=True)
+def _version(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        typer.echo(f"mrprep {__version__}")
+        raise typer.Exit
+
+
+def main() -> NoReturn:
+    """Run the command line; exit with 0, 1 (a user's mistake), 2 (usage), 3 (a bug), 4 (audit failed) or 130."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command and return its exit code."""
+    try:
+        result = app(arguments, standalone_mode=False)
+    except BaseException as error:
+        return _code(error)
+    return result if isinstance(result, int) else 0
+
+
+def _code(error: BaseException) -> int:
+    """Say what went wrong and return the exit code for it."""
+    match error:
+        case typer.Abort() | KeyboardInterrupt():
+            return _fail("stopped; the same command goes on from here", 130)
+        case SystemExit():
+            raise error
+        case TyperException():
+            return _fail(f"{error.format_message()} (mrprep --help tells more)", error.exit_code)
+        case MrprepError():
+            return _fail(str(error), error.exit_code)
+        case BrokenPipeError():
+            return 1
+        case OSError(errno=number) if number in _ADVICE:
+            where = f" ({printable(str(error.filename))})" if error.filename else ""
+            return _fail(f"{error.strerror}{where}: {_ADVICE[number]}", 1)
+    traceback.print_exception(error)
+    return _fail("this is a bug in mrprep, please report it with the lines above", BugError.exit_code)
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"mrprep: {message}", file=sys.stderr)
+    return code

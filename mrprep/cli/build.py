@@ -1,0 +1,88 @@
+"""``mrprep build``: from a folder of text to audited shards."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Layout = typer.Option(help="flat: input_ids [S+1]; mcore: input_ids, labels, loss_mask, position_ids, actual_seq_len.")
+
+
+def build(
+    inputs: Annotated[list[Path] | None, typer.Argument(help="Files and folders of text.", metavar="INPUT...")] = None,
+    seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
+    pipeline: Annotated[
+        str, typer.Option(help="A pipeline file, or one of: default, zh-web, en-web, books, raw.")
+    ] = "default",
+    out: Annotated[Path | None, typer.Option(help="Directory to make.  [default: INPUT.build here]")] = None,
+    tokenizer: Annotated[
+        Path | None,
+        typer.Option(help="SentencePiece .model; without one, a vocabulary is trained on the text."),
+    ] = None,
+    vocab_size: Annotated[int | None, typer.Option(help="Pieces of a trained vocabulary.")] = None,
+    text_field: Annotated[
+        list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
+    ] = None,
+    shards: Annotated[int | None, typer.Option(help="Shards to write for training.")] = None,
+    shard_size: Annotated[str | None, typer.Option(help="Size of a shard instead, such as 64MB.")] = None,
+    layout: Annotated[str | None, Layout] = None,
+    packing: Annotated[str | None, typer.Option(help="concat (no padding) or bestfit (documents stay whole).")] = None,
+    valid: Annotated[float | None, typer.Option(help="Share of the tokens to hold back for validation.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of order, samples and the valid split.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,
+    keep_work: Annotated[
+        bool,
+        typer.Option("--keep-work", help="Keep OUT.work, so that other options redo only what follows them."),
+    ] = False,
+    overwrite: Annotated[
+        bool,
+        typer.Option("--overwrite", help="Replace another build, or unfinished work on other inputs, at OUT."),
+    ] = False,
+    hash_inputs: Annotated[
+        bool,
+        typer.Option("--hash-inputs", help="Tell changed inputs by their content instead of their mtime."),
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read and done; write nothing.")] = False,
+) -> None:
+    """Clean, filter, deduplicate, tokenize, pack and shard a folder of text.
+
+    Killed at any moment, the same command goes on where it was and ends with the same bytes.
+    """
+    from mrprep.cli.size import parse_size
+    from mrprep.config import command_line_sources, load_pipeline
+    from mrprep.errors import UsageError
+
+    overrides: dict[str, dict[str, Any]] = {
+        "": _given(seed=seed),
+        "input": _given(text=tuple(text_field) if text_field else None),
+        "tokenize": _given(model=tokenizer, vocab_size=vocab_size),
+        "pack": _given(seq=seq, layout=layout, packing=packing),
+        "shard": _given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
+    }
+    chosen = load_pipeline(pipeline, overrides)
+    if inputs:
+        chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+    if not chosen.source:
+        raise UsageError("name an INPUT, or a --pipeline that has a [[source]]")
+    out = out or Path(f"{chosen.source[0].name}.build")
+    if dry_run:
+        from mrprep.dryrun import describe
+
+        print(describe(chosen, out))
+        return
+    _run(chosen, out, jobs, strict=strict, keep_work=keep_work, overwrite=overwrite, hash_inputs=hash_inputs)
+
+
+def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> None:
+    from mrprep.build import RunOptions, build
+    from mrprep.cli.terminal import say
+    from mrprep.summary import text_summary
+
+    made = build(chosen, out, RunOptions(jobs or len(os.sched_getaffinity(0)), **switches), say)
+    print(text_summary(made))
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    return {key: value for key, value in values.items() if value is not None}

@@ -1,0 +1,21 @@
+"""Sizes as people write them."""
+
+import re
+
+from mrprep.errors import UsageError
+
+_UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "GI": 2**30}
+
+
+def parse_size(text: str | None) -> int | None:
+    """Return the bytes that ``64MB``, ``64MiB``, ``1.5G`` or ``4096`` stand for; None for None.
+
+    Raises:
+        UsageError: it is no size.
+    """
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]I?)?B?", text.strip().upper())
+    if not match or float(match[1]) <= 0:
+        raise UsageError(f"{text!r} is no size: write it like 64MB, 64MiB or 1.5G")
+    return int(float(match[1]) * _UNITS[match[2] or ""])

@@ -1,0 +1,164 @@
+"""Pipeline files: TOML read into frozen models, with every mistake told at once."""
+
+import difflib
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ValidationError, model_validator
+
+from mrprep.errors import MrprepError
+from mrprep.options import Options
+from mrprep.printable import printable
+from mrprep.sources.source import Source
+from mrprep.stages.clean import Options as CleanOptions
+from mrprep.stages.dedupe import Options as DedupeOptions
+from mrprep.stages.filter import Options as FilterOptions
+from mrprep.stages.pack import Options as PackOptions
+from mrprep.stages.shard import Options as ShardOptions
+from mrprep.stages.tokenize import Options as TokenizeOptions
+
+MAPS = ("clean", "filter")
+LAST = ("tokenize", "pack", "shard")
+
+
+class InputOptions(Options):
+    """How inputs named on the command line are read; a ``[[source]]`` says it for itself."""
+
+    format: Literal["auto", "txt", "md", "jsonl", "json", "parquet"] = "auto"
+    """Format of files without a known ending."""
+    documents: Literal["file", "line", "blank-line"] = "file"
+    """What one document of a .txt or .md is."""
+    text: tuple[str, ...] = ("text",)
+    """Field or fields of a record that hold its text; several are joined by a blank line."""
+    encoding: str = "auto"
+    """Encoding of the text files; found out for each file by default."""
+
+
+class Pipeline(Options):
+    """Everything that decides the bytes of a build, besides the inputs themselves."""
+
+    seed: int = 0
+    """Decides the order of documents, samples, and the valid split."""
+    stages: tuple[str, ...] = ("clean", "filter", "dedupe", *LAST)
+    """The stages, in the order in which documents pass them."""
+    input: InputOptions = InputOptions()
+    """Defaults for inputs named on the command line."""
+    source: tuple[Source, ...] = ()
+    """Sources with names and weights; inputs on the command line take their place."""
+    clean: CleanOptions = CleanOptions()
+    """Special characters."""
+    filter: FilterOptions = FilterOptions()
+    """Which documents are not worth training on."""
+    dedupe: DedupeOptions = DedupeOptions()
+    """Which documents are one text."""
+    tokenize: TokenizeOptions = TokenizeOptions()
+    """The tokenizer, given or trained."""
+    pack: PackOptions = PackOptions()
+    """Rows of seq tokens."""
+    shard: ShardOptions = ShardOptions()
+    """MindRecord files and the valid split."""
+
+    @model_validator(mode="after")
+    def _stages_in_order(self) -> Self:
+        unknown = [name for name in self.stages if name not in (*MAPS, "dedupe", *LAST)]
+        if unknown:
+            raise ValueError(
+                f"stages: there is no stage {unknown[0]!r}{_nearest(unknown[0], (*MAPS, 'dedupe', *LAST))}"
+            )
+        if len(set(self.stages)) != len(self.stages):
+            raise ValueError("stages: a stage is listed twice")
+        barriers = tuple(name for name in self.stages if name not in MAPS)
+        if self.stages[-len(barriers) :] != barriers or barriers not in (LAST, ("dedupe", *LAST)):
+            raise ValueError("stages: they end in [dedupe,] tokenize, pack, shard; clean and filter come before")
+        return self
+
+
+def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipeline:
+    """Read a pipeline by the name of a shipped one or by its path, with values laid over it.
+
+    Args:
+        name: such as ``default`` or ``my/pipeline.toml``.
+        overrides: table -> key -> value; the table "" is the top level.
+
+    Raises:
+        MrprepError: no such pipeline, no TOML, or keys and values that are not valid; all are named.
+    """
+    path = pipeline_path(name)
+    try:
+        raw = tomllib.loads(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise MrprepError(f"{printable(str(path))}: {error}: mend the pipeline file") from None
+    for table, values in overrides.items():
+        place = raw.setdefault(table, {}) if table else raw
+        if isinstance(place, dict):
+            place.update(values)
+    try:
+        pipeline = Pipeline.model_validate(raw)
+    except ValidationError as error:
+        raise MrprepError("; ".join(_sentences(error, path))) from None
+    return _beside(pipeline, path.parent)
+
+
+def pipeline_path(name: str) -> Path:
+    """Return the file of a shipped pipeline by its name, or the path that was given."""
+    if name.endswith(".toml") or "/" in name:
+        return Path(name)
+    shipped = {path.stem: path for path in sorted(pipelines_folder().glob("*.toml"))}
+    if name not in shipped:
+        raise MrprepError(
+            f"there is no pipeline {printable(name)!r}{_nearest(name, shipped)}: "
+            f"name one of {', '.join(shipped)}, or a .toml file"
+        )
+    return shipped[name]
+
+
+def pipelines_folder() -> Path:
+    """Return where the shipped pipelines lie: in the package, or beside it in a checkout."""
+    package = Path(__file__).parent
+    inside = package / "pipelines"
+    return inside if inside.is_dir() else package.parent / "pipelines"
+
+
+def command_line_sources(inputs: Sequence[Path], options: InputOptions) -> tuple[Source, ...]:
+    """Return a source for each input, named after it; a second one of the same name gets a number."""
+    names: dict[str, int] = {}
+    sources = []
+    for path in inputs:
+        base = printable(path.resolve().name) or "input"
+        names[base] = names.get(base, 0) + 1
+        name = base if names[base] == 1 else f"{base}-{names[base]}"
+        sources.append(Source(name=name, path=path, **options.model_dump()))
+    return tuple(sources)
+
+
+def _beside(pipeline: Pipeline, folder: Path) -> Pipeline:
+    """Resolve relative paths of sources against the pipeline file."""
+    sources = tuple(s.model_copy(update={"path": folder / s.path}) for s in pipeline.source)
+    return pipeline.model_copy(update={"source": sources})
+
+
+def _sentences(error: ValidationError, path: Path) -> Iterator[str]:
+    for item in error.errors():
+        key = ".".join(str(part) for part in item["loc"])
+        what = f"{printable(str(path))}: {key}: " if key else f"{printable(str(path))}: "
+        if item["type"] == "extra_forbidden":
+            yield f"{what}there is no such key{_nearest(str(item['loc'][-1]), _keys(item['loc'][:-1]))}"
+        else:
+            yield what + item["msg"].removeprefix("Value error, ")
+
+
+def _keys(location: Sequence[str | int]) -> list[str]:
+    model: type[BaseModel] = Pipeline
+    for part in location:
+        if isinstance(part, str):
+            annotation = Source if part == "source" else model.model_fields[part].annotation
+            assert isinstance(annotation, type)
+            model = annotation
+    return list(model.model_fields)
+
+
+def _nearest(word: str, known: Sequence[str] | Mapping[str, Any]) -> str:
+    close = difflib.get_close_matches(word, list(known), 1, 0.5)
+    return f", did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,40 @@
+"""What a build would read and do, without writing anything."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from mrprep.builddir.layout import MANIFEST
+from mrprep.config import Pipeline
+from mrprep.plan import Plan, plan
+from mrprep.printable import printable
+
+_LISTED = 10
+
+
+def describe(pipeline: Pipeline, out: Path) -> str:
+    """Return what a build of ``pipeline`` into ``out`` would read, leave aside and do.
+
+    Raises:
+        MrprepError: it could not even start.
+    """
+    found = plan(pipeline.source, out)
+    return "\n".join([*_inputs(found), *_steps(pipeline, out)])
+
+
+def _inputs(found: Plan) -> Iterator[str]:
+    for listing in found.listings:
+        size = sum(file.size for file in listing.files)
+        yield f"{printable(listing.source.name)}: {len(listing.files):,} files, {size:,} bytes"
+        for item in listing.skipped[:_LISTED]:
+            yield f"  left aside: {printable(item.path)} ({item.reason})"
+        if len(listing.skipped) > _LISTED:
+            yield f"  left aside: {len(listing.skipped) - _LISTED:,} more"
+    yield f"{len(found.units):,} units of about {found.unit:,} bytes"
+
+
+def _steps(pipeline: Pipeline, out: Path) -> Iterator[str]:
+    model = pipeline.tokenize.model
+    yield f"stages: {', '.join(pipeline.stages)}"
+    yield f"tokenizer: {printable(str(model)) if model else 'trained on the text'}"
+    yield f"rows of {pipeline.pack.seq:,} tokens, packing {pipeline.pack.packing}, layout {pipeline.pack.layout}"
+    yield f"output: {printable(str(out))}{' (a build stands there)' if (out / MANIFEST).is_file() else ''}"

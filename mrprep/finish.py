@@ -1,0 +1,107 @@
+"""The last phase: the books are checked, the files put in place, the manifest written, the build published."""
+
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mrprep.books import Results, facts
+from mrprep.builddir import layout
+from mrprep.builddir.digest import FileRecord, digest
+from mrprep.builddir.manifest import Build, open_build, write_manifest
+from mrprep.builddir.publish import place, publish, retire
+from mrprep.builddir.verify import entries
+from mrprep.engine.parts import discard
+from mrprep.engine.work import Work
+from mrprep.plan import Plan
+from mrprep.request import Request
+from mrprep.summary import summary
+
+DIGEST_BYTES = 64 << 20
+
+
+def finish(request: Request, found: Plan, results: Results, work: Work, out: Path, run: Mapping[str, Any]) -> Build:
+    """Put the build together beside ``out``, check its ledger, and publish it by one rename.
+
+    Raises:
+        BugError: the ledger does not add up; nothing is published.
+    """
+    said = facts(request, found, results)
+    for entry in entries(said["ledger"]):
+        entry.check()
+    places = dict(_places(results))
+    records = _digests(work, places)
+    staged = layout.work_of(out) / "out"
+    shutil.rmtree(staged, ignore_errors=True)
+    for name, file in places.items():
+        place(file, staged / name)
+    records |= _write_summary(said, staged)
+    timings = [asdict(timing) for timing in work.timings]
+    (staged / layout.RUN).write_bytes(
+        orjson.dumps({**run, "request": request.record(), "phases": timings}, option=orjson.OPT_INDENT_2)
+    )
+    write_manifest({**said, "files": records}, staged / layout.MANIFEST)
+    _publish(staged, out)
+    return open_build(out)
+
+
+def _publish(staged: Path, out: Path) -> None:
+    retired = staged.with_name("retired")
+    if (out / layout.MANIFEST).is_file():
+        retire(out, retired)
+    publish(staged, out)
+    discard(retired)
+
+
+def _places(results: Results) -> Iterator[tuple[str, Path]]:
+    """Yield (name in the build, file of the work) for everything that phases have written."""
+    for number, part in enumerate(results.parts):
+        yield layout.TEXT.format(number), part.path / "text.parquet"
+        yield layout.DROPPED.format(number), part.path / "dropped.parquet"
+        yield layout.FILES.format(number), part.path / "files.parquet"
+        for name in ("documents", "bands"):
+            if results.dedupe:
+                yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"
+    if results.dedupe:
+        yield layout.CLUSTERS, results.dedupe / "clusters.parquet"
+        yield layout.VERDICT, results.dedupe / "verdict.npy"
+    for file in sorted(results.vocabulary.iterdir()):
+        yield f"{layout.TOKENIZER}/{file.name}", file
+    for shard in results.shards:
+        for ending in ("", ".db"):
+            yield shard.file + ending, shard.path / (Path(shard.file).name + ending)
+        yield (
+            layout.PROVENANCE.format(split=shard.split, number=shard.number),
+            shard.path / "provenance.parquet",
+        )
+
+
+def digest_files(unit: tuple[tuple[str, Path], ...], out: Path) -> None:
+    """Write the records of some files as ``digests.json``."""
+    (out / "digests.json").write_bytes(orjson.dumps({name: digest(path) for name, path in unit}))
+
+
+def _digests(work: Work, places: Mapping[str, Path]) -> dict[str, FileRecord]:
+    units: list[list[tuple[str, Path]]] = [[]]
+    size = 0
+    for name, path in places.items():
+        if size >= DIGEST_BYTES:
+            units.append([])
+            size = 0
+        units[-1].append((name, path))
+        size += path.stat().st_size
+    done = work("digests", [tuple(unit) for unit in units], digest_files, settings={"files": len(places)})
+    return {
+        name: record for path in done for name, record in orjson.loads((path / "digests.json").read_bytes()).items()
+    }
+
+
+def _write_summary(said: Mapping[str, Any], staged: Path) -> dict[str, FileRecord]:
+    """Write report/summary.json: what the terminal shows, for programs."""
+    path = staged / layout.SUMMARY
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(orjson.dumps(summary(said), option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+    return {layout.SUMMARY: digest(path)}

@@ -1,0 +1,103 @@
+"""What a build is going to read: the files of its sources, cut into units, before anything is written."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import xxhash
+
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.sources.discover import Listing, discover
+from mrprep.sources.source import Source
+from mrprep.sources.spans import Span, cut, unit_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The input of a build."""
+
+    listings: tuple[Listing, ...]
+    unit: int
+    """Bytes a unit of work aims at; a function of the input's size alone."""
+    units: tuple[tuple[Span, ...], ...]
+
+    @property
+    def files(self) -> int:
+        """How many files will be read."""
+        return sum(len(listing.files) for listing in self.listings)
+
+    @property
+    def bytes(self) -> int:
+        """Their size on disk."""
+        return sum(file.size for listing in self.listings for file in listing.files)
+
+
+def plan(sources: Sequence[Source], out: Path) -> Plan:
+    """List the sources and cut them into units.
+
+    Raises:
+        MrprepError: a source does not exist, ``out`` lies in the way, or nothing supported was found.
+    """
+    for source in sources:
+        _check(source, out)
+    listings = tuple(discover(source) for source in sources)
+    unit = unit_bytes(sum(file.size for listing in listings for file in listing.files))
+    found = Plan(listings, unit, tuple(cut(listings, unit)))
+    if not found.files:
+        raise MrprepError(_nothing(listings))
+    return found
+
+
+def _check(source: Source, out: Path) -> None:
+    shown = printable(str(source.path))
+    if not os.path.lexists(source.path):
+        raise MrprepError(f"{shown} does not exist: name a folder or a file of text")
+    if source.path.resolve() == out.resolve() or out.resolve() in source.path.resolve().parents:
+        raise MrprepError(f"the input {shown} lies inside the output {printable(str(out))}: give another --out")
+
+
+def _nothing(listings: Sequence[Listing]) -> str:
+    skipped = [item for listing in listings for item in listing.skipped]
+    shown = ", ".join(f"{printable(item.path)} ({item.reason})" for item in skipped[:5])
+    return (
+        "no file with a supported ending (.txt .md .jsonl .json .parquet, texts also .gz .zst .bz2 .xz) was found"
+        + (f"; left aside: {shown}{' …' if len(skipped) > 5 else ''}" if skipped else "; the input is empty")
+        + ": name other inputs, or give format = in a pipeline file"
+    )
+
+
+def inputs_record(found: Plan, *, hashed: bool) -> Mapping[str, Any]:
+    """Return what tells one state of the input from another: path, size and mtime (or XXH3) of each file."""
+    return {
+        listing.source.name: [
+            [printable(file.path, 4096), file.size, _content(listing, file.path) if hashed else file.mtime_ns]
+            for file in listing.files
+        ]
+        for listing in found.listings
+    }
+
+
+def _content(listing: Listing, path: bytes) -> str:
+    hasher = xxhash.xxh3_128()
+    with Path(os.fsdecode(listing.root), os.fsdecode(path)).open("rb") as stream:
+        while block := stream.read(1 << 20):
+            hasher.update(block)
+    return hasher.hexdigest()
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Say in some words how two inputs_records differ; empty when they do not."""
+    was = {(name, row[0]): row[1:] for name, rows in old.items() for row in rows}
+    now = {(name, row[0]): row[1:] for name, rows in new.items() for row in rows}
+    for word, keys in (
+        ("new", sorted(now.keys() - was.keys())),
+        ("gone", sorted(was.keys() - now.keys())),
+        ("changed", sorted(key for key in now.keys() & was.keys() if now[key] != was[key])),
+    ):
+        if keys:
+            more = f" and {len(keys) - 1} more" if len(keys) > 1 else ""
+            return f"{'/'.join(keys[0])}{more} {'is' if not more else 'are'} {word}"
+    return ""

@@ -1,0 +1,75 @@
+"""From what a user calls a document to the document."""
+
+import os
+import re
+
+import numpy as np
+import pyarrow as pa
+
+from mrprep.builddir.manifest import Build
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.provenance.tables import Found, Mask, documents, found_rows
+
+_ID = re.compile(r"[0-9a-f]{16}")
+_LISTED = 10
+
+
+def find_document(build: Build, name: str) -> list[Found]:
+    """Return the pieces of the document that ``name`` means: an id, a file with one document, or file:line.
+
+    A file is named by its path within the source, or by any longer path that ends in it.
+
+    Raises:
+        MrprepError: nothing, or more than one document, goes by that name; the message lists some.
+    """
+    if _ID.fullmatch(name):
+        return _pieces(_matching_id(build, int(name, 16)), name)
+    matches = _matching_path(build, os.fsencode(name))
+    path, _, line = name.rpartition(":")
+    if not matches and line.isdigit():
+        matches = _at_line(_matching_path(build, os.fsencode(path)), int(line))
+    return _pieces(matches, name)
+
+
+def _matching_id(build: Build, wanted: int) -> list[Found]:
+    return [
+        found
+        for base, table in documents(build)
+        for found in found_rows(base, table, np.asarray(table["id"]) == np.uint64(wanted))
+    ]
+
+
+def _matching_path(build: Build, wanted: bytes) -> list[Found]:
+    wanted = os.path.normpath(wanted)
+    return [
+        found for base, table in documents(build) for found in found_rows(base, table, _has_path(table["path"], wanted))
+    ]
+
+
+def _has_path(column: pa.ChunkedArray, wanted: bytes) -> Mask:
+    """Return a mask of the rows whose path is ``wanted`` or the end of it."""
+    encoded = column.combine_chunks().dictionary_encode() if column.num_chunks else pa.chunked_array([], column.type)
+    if not len(encoded):
+        return np.zeros(0, bool)
+    hits = [wanted == path or wanted.endswith(b"/" + path) for path in encoded.dictionary.to_pylist()]
+    return np.asarray(hits, bool)[encoded.indices.to_numpy()]
+
+
+def _at_line(found: list[Found], line: int) -> list[Found]:
+    """Return the document that begins last at or before a line: the one the line is in."""
+    before = max((f.line for f in found if f.line <= line), default=None)
+    return [f for f in found if f.line == before]
+
+
+def _pieces(found: list[Found], name: str) -> list[Found]:
+    shown = printable(name)
+    if not found:
+        raise MrprepError(
+            f"no document of this build goes by {shown!r}: name a file as the build read it, file:line, or an id"
+        )
+    firsts = sorted({f.id: f for f in reversed(found)}.values(), key=lambda f: (f.path, f.line))
+    if len(firsts) > 1:
+        some = ", ".join(f.place for f in firsts[:_LISTED]) + (", …" if len(firsts) > _LISTED else "")
+        raise MrprepError(f"{shown!r} holds {len(firsts)} documents: name one of them ({some})")
+    return sorted(found, key=lambda f: f.piece)

@@ -1,0 +1,124 @@
+"""What a build is asked to do, and how that fits with what already stands at its output."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mrprep.builddir.layout import FORMAT, INPUTS, MANIFEST, RUN, work_of
+from mrprep.builddir.manifest import Build, open_build
+from mrprep.config import Pipeline
+from mrprep.engine.fingerprint import changes, fingerprint
+from mrprep.engine.parts import discard
+from mrprep.errors import MrprepError
+from mrprep.plan import Plan, difference, inputs_record
+from mrprep.printable import printable
+
+LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "rensa", "xxhash")
+"""Whose versions can decide bytes of a build."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Inputs, options and library versions: what the bytes of a build are a function of."""
+
+    pipeline: Pipeline
+    inputs: Mapping[str, Any]
+    libraries: Mapping[str, str]
+
+    @classmethod
+    def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool) -> "Request":
+        """Return the request that a pipeline and its listed inputs make."""
+        libraries = {name: version(name) for name in LIBRARIES}
+        return cls(pipeline, inputs_record(found, hashed=hashed), {"format": str(FORMAT), **libraries})
+
+    @property
+    def root(self) -> Mapping[str, Any]:
+        """What every phase depends on."""
+        return {"inputs": self.inputs, "libraries": self.libraries}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The pipeline without the places of its sources, which decide nothing."""
+        options = self.pipeline.model_dump(mode="json", exclude={"input"})
+        for source in options["source"]:
+            del source["path"]
+        return options
+
+    def record(self) -> dict[str, Any]:
+        """Return what run.json keeps of the request, to tell a later one from it."""
+        return {
+            "inputs": fingerprint("", "inputs", self.inputs),
+            "options": self.options,
+            "libraries": dict(self.libraries),
+        }
+
+
+def settle(request: Request, out: Path, *, overwrite: bool, say: Callable[[str], None]) -> Build | None:
+    """Decide what becomes of what stands at ``out`` and in its work directory, whose lock is held.
+
+    Returns:
+        The finished build when it is the very one asked for, else None: the build is to be made.
+
+    Raises:
+        MrprepError: something else stands at ``out``, or the work there is of other inputs, without ``overwrite``.
+    """
+    finished = _finished(request, out, overwrite=overwrite)
+    if finished is None:
+        _settle_work(request, work_of(out), overwrite=overwrite, say=say)
+    return finished
+
+
+def _finished(request: Request, out: Path, *, overwrite: bool) -> Build | None:
+    shown = printable(str(out))
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return None
+    if not (out / MANIFEST).is_file():
+        raise MrprepError(f"{shown} exists and is not a build of mrprep: give another --out")
+    build = open_build(out)
+    differs = _differs(request, out)
+    if not differs:
+        return build
+    if not overwrite:
+        raise MrprepError(f"{shown} holds another build ({differs}): give another --out, or --overwrite to replace it")
+    return None
+
+
+def _differs(request: Request, out: Path) -> str:
+    try:
+        was = orjson.loads((out / RUN).read_bytes())["request"]
+    except (OSError, ValueError, KeyError):
+        return "its run.json is gone"
+    now = orjson.loads(orjson.dumps(request.record()))
+    if was["inputs"] != now["inputs"]:
+        return "the inputs are others or have changed"
+    return "; ".join([*changes(was["options"], now["options"]), *changes(was["libraries"], now["libraries"])])
+
+
+def _settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[[str], None]) -> None:
+    path = work / INPUTS
+    now = orjson.loads(orjson.dumps(request.inputs))
+    if path.exists():
+        differs = difference(orjson.loads(path.read_bytes()), now)
+        if not differs:
+            say(f"going on with the work in {printable(str(work))}")
+            return
+        if not overwrite:
+            raise MrprepError(
+                f"{printable(str(work))} holds unfinished work on other inputs ({differs}): "
+                "give --overwrite to start again, or another --out"
+            )
+    discard(work / "phases")
+    aside = path.with_suffix(".tmp")
+    aside.write_bytes(orjson.dumps(now))
+    aside.rename(path)
+
+
+def clear(work: Path) -> None:
+    """Delete what a finished build has left in its work directory; the lock stays with its holder."""
+    for name in ("phases", "out", "retired"):
+        discard(work / name)
+    (work / INPUTS).unlink(missing_ok=True)

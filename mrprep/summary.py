@@ -1,0 +1,131 @@
+"""What a person wants to know of a finished build, on a screen, and the same as plain values."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import orjson
+
+from mrprep.builddir.layout import RUN
+from mrprep.builddir.manifest import Build
+from mrprep.printable import printable
+
+_LISTED = 8
+
+
+def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what ``report/summary.json`` holds; no times, so that equal builds have equal reports."""
+    ledger, counts, splits = manifest["ledger"], manifest["counts"], manifest["splits"]
+    rows = sum(split["rows"] for split in splits.values())
+    padding = sum(split["padding"] for split in splits.values())
+    return {
+        "files": manifest["inputs"]["files"],
+        "bytes": manifest["inputs"]["bytes"],
+        "records": ledger["read"]["records"],
+        "bad_records": counts["read"]["left_out"].get("read", {}),
+        "documents": ledger["documents"],
+        "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
+        "edits": counts["read"]["edits"],
+        "duplicates": counts["duplicates"],
+        "tokens": ledger["written"]["total"],
+        "bytes_per_token": round(counts["tokens"]["bytes"] / max(1, ledger["written"]["tokens"]), 3),
+        "by_source": counts["tokens"]["by_source"],
+        "vocabulary": manifest["tokenizer"]["vocab_size"],
+        "splits": {
+            name: {"shards": len(split["shards"]), "rows": split["rows"], "padding": split["padding"]}
+            for name, split in splits.items()
+        },
+        "padding_share": round(padding / max(1, rows * manifest["seq"]), 6),
+        "not_read": {"problems": manifest["inputs"]["problems"], "skipped": manifest["inputs"]["skipped"]},
+        "notes": manifest["notes"],
+    }
+
+
+def text_summary(build: Build) -> str:
+    """Return the summary of a build for a terminal."""
+    said = summary(build.manifest)
+    run = orjson.loads(build.file(RUN).read_bytes())
+    return "\n".join(
+        [
+            *_documents(said),
+            *_rows(said, build),
+            *_not_read(said),
+            *_phases(run, said["bytes"]),
+            *_end(build, said),
+        ]
+    )
+
+
+def _documents(said: Mapping[str, Any]) -> Iterator[str]:
+    books = said["documents"]
+    yield f"read        {said['records']:,} records, {said['files']:,} files, {_size(said['bytes'])}"
+    if said["bad_records"]:
+        yield f"bad records {_counts(said['bad_records'])}"
+    for stage, reasons in said["dropped"].items():
+        yield f"{stage:<11} dropped {sum(reasons.values()):,}: {_counts(reasons)}"
+    if books["duplicates"]:
+        kinds = {name: said["duplicates"][name] for name in ("exact", "near", "chain") if said["duplicates"].get(name)}
+        yield f"duplicates  {books['duplicates']:,}: {_counts(kinds)}"
+    if books["sampled_out"] or books["empty"]:
+        yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
+    yield f"kept        {books['kept']:,} documents"
+
+
+def _rows(said: Mapping[str, Any], build: Build) -> Iterator[str]:
+    yield (
+        f"tokens      {said['tokens']:,}, {said['bytes_per_token']:.2f} bytes a token, "
+        f"vocabulary {said['vocabulary']:,}"
+    )
+    if len(said["by_source"]) > 1:
+        total = max(1, sum(source["tokens"] for source in said["by_source"].values()))
+        shares = (f"{printable(name, 40)} {facts['tokens'] / total:.1%}" for name, facts in said["by_source"].items())
+        yield f"            {', '.join(shares)}"
+    for name, split in said["splits"].items():
+        shards = f"{split['shards']} shard" + ("s" if split["shards"] > 1 else "")
+        yield f"{name:<11} {split['rows']:,} rows of {build.manifest['seq']:,} in {shards}"
+    if said["padding_share"]:
+        warning = ": more than 5 %, consider --packing concat" if said["padding_share"] > 0.05 else ""
+        yield f"padding     {said['padding_share']:.2%}{warning}"
+
+
+def _not_read(said: Mapping[str, Any]) -> Iterator[str]:
+    problems, skipped = said["not_read"]["problems"], said["not_read"]["skipped"]
+    for problem in problems[:_LISTED]:
+        yield f"NOT READ    {problem['path']}: {problem['problem']}"
+    if len(problems) > _LISTED:
+        yield f"            … {len(problems) - _LISTED:,} more in report/summary.json"
+    kinds: dict[str, int] = {}
+    for item in skipped:
+        kinds[item["kind"]] = kinds.get(item["kind"], 0) + 1
+    if kinds:
+        shown = ", ".join(f"{item['path']} ({item['reason']})" for item in skipped[:3])
+        yield f"left aside  {_counts(kinds)}: {shown}{', …' if len(skipped) > 3 else ''}"
+
+
+def _phases(run: Mapping[str, Any], size: int) -> Iterator[str]:
+    seconds = sum(phase["seconds"] for phase in run["phases"])
+    yield f"time        {seconds:.1f} s, {size / 1e6 / max(seconds, 1e-9):.1f} MB/s"
+    shown: dict[str, float] = {}
+    for phase in run["phases"]:
+        name = phase["phase"].partition(".")[0]
+        shown[name] = shown.get(name, 0) + phase["seconds"]
+    parts = (f"{name} {spent:.1f} s ({size / 1e6 / spent:.0f} MB/s)" for name, spent in shown.items() if spent >= 0.05)
+    yield f"            {', '.join(parts)}"
+
+
+def _end(build: Build, said: Mapping[str, Any]) -> Iterator[str]:
+    yield from (f"note        {note}" for note in said["notes"])
+    yield f"done        {printable(str(build.path))}"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{name} {count:,}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    )
+
+
+def _size(size: int) -> str:
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:,.0f} {unit}" if unit == "B" else f"{size:,.1f} {unit}"
+        size /= 1000  # type: ignore[assignment]
+    return f"{size:,.1f} TB"

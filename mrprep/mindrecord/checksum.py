@@ -31,6 +31,12 @@ class Checksum:
             state.update(np.ascontiguousarray(batch[name]).data)
         self._rows += len(next(iter(batch.values())))
 
+    def update_row(self, row: Mapping[str, bytes]) -> None:
+        """Take in one row, each column as bytes."""
+        for name, state in self._hashes.items():
+            state.update(row[name])
+        self._rows += 1
+
     def written(self) -> Written:
         """Return what has been taken in so far."""
         whole = xxhash.xxh3_128()

@@ -88,9 +88,7 @@ def _of_part(part: Path, first: int, last: int, valid_end: int, *, valid: bool) 
     low = bisect_left(docs, first, key=_key)
     docs = np.array(docs[low : bisect_right(docs, last, lo=low, key=_key)])
     before = docs["base"] < np.uint64(valid_end)
-    chosen: npt.NDArray[Any] = docs[
-        (docs["length"] > 0) & (before & (docs["copy"] == 0) if valid else ~before)
-    ]
+    chosen: npt.NDArray[Any] = docs[(docs["length"] > 0) & (before & (docs["copy"] == 0) if valid else ~before)]
     return chosen
 
 

@@ -80,9 +80,7 @@ def concat(lengths: I64, seq: int) -> Plan:
     row = first[document] + step
     begin = np.maximum(starts[document], row * seq)
     end = np.minimum(ends[document], row * seq + seq + 1)
-    return in_order(
-        seq, rows, tokens, (row, begin - row * seq, document, begin - starts[document], end - begin)
-    )
+    return in_order(seq, rows, tokens, (row, begin - row * seq, document, begin - starts[document], end - begin))
 
 
 def bestfit(lengths: I64, seq: int, seed: int, most: int | None = None) -> Plan:

@@ -175,9 +175,7 @@ def shard_unit(unit: ShardUnit, out: Path) -> None:
     if not found == written or not written.rows == plan.rows == count_rows(file):
         raise BugError(f"{unit.file}: {found.rows} rows read back are not the {plan.rows} that were written")
     _write_provenance(placed, entries, out / "provenance.parquet")
-    counts = _counts(unit, plan, entries) | {
-        "files": {path.name: digest(path) for path in (file, index_of(file))}
-    }
+    counts = _counts(unit, plan, entries) | {"files": {path.name: digest(path) for path in (file, index_of(file))}}
     (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_INDENT_2))
 
 
@@ -248,9 +246,7 @@ def _row_seed(unit: ShardUnit) -> int:
     return (unit.seed << 20) + (unit.number << 1) + (unit.split == "valid")
 
 
-def _rows(
-    unit: ShardUnit, plan: Plan, placed: Stretches, entries: Entries
-) -> Iterator[dict[str, npt.NDArray[Any]]]:
+def _rows(unit: ShardUnit, plan: Plan, placed: Stretches, entries: Entries) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Yield the rows of a shard as columns, about 8 MB a batch."""
     batch = max(1, _BATCH_BYTES // row_bytes(unit.schema.columns))
     ends = plan.at + plan.length
@@ -259,9 +255,7 @@ def _rows(
         tokens = np.full((stop - first, plan.seq + 1), unit.pad, np.int32)
         gather(unit.parts, entries, placed, first, tokens)
         low, high = np.searchsorted(plan.row, (first, stop))
-        yield columns(
-            unit.pack.layout, tokens, plan.row[low:high] - first, ends[low:high], pack.DOCUMENTS_A_ROW
-        )
+        yield columns(unit.pack.layout, tokens, plan.row[low:high] - first, ends[low:high], pack.DOCUMENTS_A_ROW)
 
 
 def _write_provenance(placed: Stretches, entries: Entries, path: Path) -> None:
@@ -295,9 +289,7 @@ def _counts(unit: ShardUnit, plan: Plan, entries: Entries) -> dict[str, Any]:
         "documents": documents,
         "bos": documents if unit.bos else 0,
         "eod": int(entries.ends.sum()),
-        "merged_boundaries": merged_boundaries(plan.row, places, plan.seq, pack.DOCUMENTS_A_ROW)
-        if mcore
-        else 0,
+        "merged_boundaries": merged_boundaries(plan.row, places, plan.seq, pack.DOCUMENTS_A_ROW) if mcore else 0,
         "much_padding": plan.padding > pack.PADDING_WARNING * plan.rows * (plan.seq + 1),
         "header": unit.schema.header,
         "page": unit.schema.page,

@@ -1,4 +1,4 @@
-"""A small build for the trainer's tests: shards written with MindSpore's own FileWriter, and their manifest."""
+"""A small build for the tests of the trainer: shards written with MindSpore itself, and a manifest."""
 
 import json
 from pathlib import Path
@@ -15,9 +15,7 @@ MCORE = {
 }
 
 
-def write_build(
-    path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_size: int, pad_id: int = 0
-) -> Path:
+def write_build(path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_size: int, pad_id: int = 0) -> Path:
     """Write rows, name -> array [n, places], into that many shards of the train split."""
     from mindspore.mindrecord import FileWriter
 

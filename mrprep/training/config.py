@@ -114,9 +114,7 @@ def resolve(model: str, vocab_size: int, seq: int) -> ModelConfig:
         return preset(model, vocab_size, seq)
     path = Path(model)
     if not path.is_file():
-        raise MrprepError(
-            f"there is no model {printable(model)}: name one of {', '.join(PRESETS)} or a config.json"
-        )
+        raise MrprepError(f"there is no model {printable(model)}: name one of {', '.join(PRESETS)} or a config.json")
     config = _from_hf(path)
     if config.vocab_size != vocab_size:
         raise MrprepError(
@@ -145,12 +143,8 @@ def _from_hf(path: Path) -> ModelConfig:
         raw = json.loads(path.read_bytes())
         for key, values in _SERVED.items():
             if key in raw and raw[key] not in values:
-                raise MrprepError(
-                    f"{printable(str(path))}: {key} {printable(str(raw[key]))} is not supported"
-                )
+                raise MrprepError(f"{printable(str(path))}: {key} {printable(str(raw[key]))} is not supported")
         raw.setdefault("num_key_value_heads", raw.get("num_attention_heads"))
         return ModelConfig.model_validate({k: v for k, v in raw.items() if k in ModelConfig.model_fields})
     except (ValidationError, ValueError, AttributeError) as error:
-        raise MrprepError(
-            f"{printable(str(path))} is no Llama config.json: {printable(str(error))}"
-        ) from None
+        raise MrprepError(f"{printable(str(path))} is no Llama config.json: {printable(str(error))}") from None

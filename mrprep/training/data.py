@@ -67,9 +67,7 @@ def stretches(rows: int, share: Share, start: int, stop: int) -> Iterator[tuple[
         count = min(stop - start, epoch_steps - within, longest)
         yield (
             start,
-            order.rows(
-                share.seed, epoch, rows, share.global_batch, share.rank, share.ranks, within, within + count
-            ),
+            order.rows(share.seed, epoch, rows, share.global_batch, share.rank, share.ranks, within, within + count),
         )
         start += count
 

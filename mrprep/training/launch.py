@@ -8,9 +8,8 @@ import os
 import signal
 import socket
 import subprocess
-import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,8 +19,7 @@ from mrprep.training import lifeline
 
 POLL = 0.1
 """Seconds between two looks at the ranks."""
-_GRACE = 10.0
-"""Seconds the scheduler has to leave after the last rank."""
+_SCHEDULER = "scheduler"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +29,13 @@ class _Process:
     log: Path
 
 
-def run_ranks(settings: Path, ranks: int, logs: Path, watch: Callable[[], None]) -> None:
-    """Run ``mrprep.training.worker`` with a settings file on ``ranks`` processes until all have ended well.
+def run_ranks(command: Sequence[str], ranks: int, logs: Path, watch: Callable[[], None]) -> None:
+    """Run a command as ``ranks`` processes until all have ended well; call it from the main thread.
 
     Args:
-        settings: file that each rank reads.
+        command: what each rank runs; its place among the ranks is in its environment, as MindSpore reads it.
         ranks: how many; more than one get a scheduler process beside them.
-        logs: directory of ``rank-0.log`` and so on, emptied of earlier ones.
+        logs: directory of ``rank-0.log`` and so on, emptied of earlier ones; where the ranks work.
         watch: called every ``POLL`` seconds.
 
     Raises:
@@ -50,7 +48,7 @@ def run_ranks(settings: Path, ranks: int, logs: Path, watch: Callable[[], None])
     processes: list[_Process] = []
     try:
         for name, environment in _roles(ranks):
-            processes.append(_start(name, environment, settings, logs))
+            processes.append(_start(name, environment, command, logs))
         _wait(processes, logs, watch)
     finally:
         _stop(processes)
@@ -69,7 +67,7 @@ def _roles(ranks: int) -> list[tuple[str, dict[str, str]]]:
         "OMP_NUM_THREADS": threads,
     }
     workers = [(f"rank-{r}", common | {"MS_ROLE": "MS_WORKER", "MS_NODE_ID": str(r)}) for r in range(ranks)]
-    return [("scheduler", common | {"MS_ROLE": "MS_SCHED"}), *workers]
+    return [(_SCHEDULER, common | {"MS_ROLE": "MS_SCHED"}), *workers]
 
 
 def _free_port() -> int:
@@ -79,12 +77,13 @@ def _free_port() -> int:
         return port
 
 
-def _start(name: str, environment: dict[str, str], settings: Path, logs: Path) -> _Process:
+def _start(name: str, environment: dict[str, str], command: Sequence[str], logs: Path) -> _Process:
     log = logs / f"{name}.log"
     with log.open("wb") as output:
         popen = subprocess.Popen(
-            [sys.executable, "-m", "mrprep.training.worker", str(settings), str(logs / f"{name}.error")],
-            env=os.environ | environment,
+            command,
+            env=os.environ | environment | {lifeline.ERROR_FILE: str(logs / f"{name}.error")},
+            cwd=logs,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -94,40 +93,34 @@ def _start(name: str, environment: dict[str, str], settings: Path, logs: Path) -
 
 
 def _wait(processes: list[_Process], logs: Path, watch: Callable[[], None]) -> None:
-    ranks = [p for p in processes if p.name != "scheduler"]
-    while any(p.popen.poll() is None for p in ranks):
+    ranks = [p for p in processes if p.name != _SCHEDULER]
+    while True:
         failed = [p for p in processes if p.popen.poll() not in (None, 0)]
         if failed:
-            raise MrprepError(_sentence(failed[0], logs))
+            raise MrprepError(_sentence(failed, logs))
+        if all(p.popen.poll() == 0 for p in ranks):
+            return
         watch()
         time.sleep(POLL)
-    failed = [p for p in ranks if p.popen.returncode]
-    if failed:
-        raise MrprepError(_sentence(failed[0], logs))
 
 
-def _sentence(failed: _Process, logs: Path) -> str:
-    """Say what the first rank to fail wrote of it; if none wrote anything, how the process ended."""
-    notes = sorted(logs.glob("*.error"), key=lambda path: path.stat().st_mtime_ns)
-    if notes:
-        log = notes[0].with_suffix(".log")
-        return f"{log.stem}: {printable(notes[0].read_text(), 500)} (log: {printable(str(log))})"
-    code = failed.popen.returncode
-    how = f"was killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}"
-    return f"{failed.name} {how}; the other ranks were stopped (log: {printable(str(failed.log))})"
+def _sentence(failed: list[_Process], logs: Path) -> str:
+    """Say why it came to an end: a kill, which is nobody's consequence, else the first rank to report an error."""
+    killed = next((p for p in failed if p.popen.returncode < 0), None)
+    if killed:
+        how = f"was killed by {signal.Signals(-killed.popen.returncode).name}; the other ranks were stopped"
+        return f"{killed.name} {how} (log: {printable(str(killed.log))})"
+    reports = sorted(logs.glob("*.error"), key=lambda path: path.stat().st_mtime_ns)
+    if reports:
+        log = reports[0].with_suffix(".log")
+        return f"{log.stem}: {printable(reports[0].read_text(), 500)} (log: {printable(str(log))})"
+    first = failed[0]
+    return f"{first.name} ended with exit code {first.popen.returncode} (log: {printable(str(first.log))})"
 
 
 def _stop(processes: list[_Process]) -> None:
-    ranks_done = all(p.popen.poll() == 0 for p in processes if p.name != "scheduler")
+    """Kill what still runs; at a good end that is the scheduler, which would look round only every 5 s."""
     for process in processes:
-        if ranks_done:
-            _let_leave(process.popen)
         process.popen.kill()
+    for process in processes:
         process.popen.wait()
-
-
-def _let_leave(popen: subprocess.Popen[bytes]) -> None:
-    try:
-        popen.wait(_GRACE)
-    except subprocess.TimeoutExpired:
-        return

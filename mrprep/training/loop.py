@@ -22,9 +22,7 @@ def run(settings: Settings, rank: int) -> None:
     shards = read_shards(settings.build)
     share = data.Share(settings.seed, settings.micro_batch, settings.accumulate, rank, settings.ranks)
     model = Llama(settings.model, shards.seq, settings.seed)
-    optimizer = AdamW(
-        model.trainable_params(), settings.beta1, settings.beta2, settings.eps, settings.weight_decay
-    )
+    optimizer = AdamW(model.trainable_params(), settings.beta1, settings.beta2, settings.eps, settings.weight_decay)
     train_step = TrainStep(
         model,
         optimizer,

@@ -42,5 +42,5 @@ class AdamW(nn.Cell):
         return self.step
 
     def state(self) -> dict[str, Parameter]:
-        """Return ``step``, and ``exp_avg.NAME`` and ``exp_avg_sq.NAME`` of each weight: a checkpoint's part."""
+        """Return ``step``, and ``exp_avg.NAME`` and ``exp_avg_sq.NAME`` of each weight, for a checkpoint."""
         return {p.name: p for p in (self.step, *self.first, *self.second)}

@@ -113,7 +113,7 @@ def _plan(settings: Settings, shards: TrainingShards, done: int) -> list[str]:
     epoch = order.steps_per_epoch(shards.rows, batch)
     model: ModelConfig = settings.model
     lines = [
-        f"model of {model.parameter_count:,} parameters, {model.num_hidden_layers} layers, width {model.hidden_size}",
+        f"model: {model.parameter_count:,} parameters, {model.num_hidden_layers} layers of {model.hidden_size}",
         f"global batch {batch} rows = micro batch {settings.micro_batch} x {settings.ranks} ranks "
         f"x accumulation {settings.accumulate}; {batch * shards.seq:,} tokens a step",
         f"{total} steps, {total / epoch:.2f} epochs of {epoch} steps; {shards.rows - epoch * batch} of "
@@ -125,9 +125,10 @@ def _plan(settings: Settings, shards: TrainingShards, done: int) -> list[str]:
 
 
 def _run(settings: Settings, done: int) -> None:
+    command = [sys.executable, "-P", "-m", "mrprep.training.worker", str(settings.run / "settings.json")]
     follower = metrics.Follower(settings.run / "metrics.jsonl")
     with Bar(follower, done, settings.schedule.total) as bar:
-        run_ranks(settings.run / "settings.json", settings.ranks, settings.run / "logs", bar.update)
+        run_ranks(command, settings.ranks, settings.run / "logs", bar.update)
 
 
 def _result(run: Path) -> Result:

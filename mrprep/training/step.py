@@ -87,9 +87,7 @@ def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]
         losses = cross_entropy(model(ids), labels.reshape(-1))
         return (losses * mask.reshape(-1)).sum(), mask.sum()
 
-    differentiate = ms.value_and_grad(
-        forward, None, ms.ParameterTuple(model.trainable_params()), has_aux=True
-    )
+    differentiate = ms.value_and_grad(forward, None, ms.ParameterTuple(model.trainable_params()), has_aux=True)
 
     def gradient(*columns: Tensor) -> tuple[Tensor, ...]:
         (loss, targets), gradients = differentiate(*columns)
@@ -148,9 +146,7 @@ def _fused(gradient: Compiled, finish: Compiled) -> Compiled:
     return compiled
 
 
-def _accumulating(
-    weights: Sequence[Parameter], gradient: Compiled, finish: Compiled
-) -> tuple[Compiled, Compiled]:
+def _accumulating(weights: Sequence[Parameter], gradient: Compiled, finish: Compiled) -> tuple[Compiled, Compiled]:
     """Return (add the sums of one micro-batch, finish the step and empty the sums)."""
     scalars = [Parameter(Tensor(0, ms.float32), name=name) for name in ("loss_sum", "token_sum")]
     buffers = ms.ParameterTuple([*ms.ParameterTuple(weights).clone("gradient_sum", "zeros"), *scalars])

@@ -1,15 +1,16 @@
-"""What one rank runs: ``python -m mrprep.training.worker SETTINGS ERROR_FILE``. The launcher starts it."""
+"""What one rank runs: ``python -m mrprep.training.worker SETTINGS``. ``run`` has it started."""
 
 import os
 import sys
 import traceback
 from pathlib import Path
 
+from mrprep.errors import MrprepError
 from mrprep.training import lifeline
 from mrprep.training.settings import Settings
 
 
-def main(settings_file: Path, error_file: Path) -> None:
+def main(settings_file: Path) -> None:
     """Train as one rank; an error goes to stderr with its traceback and to a file as one sentence."""
     lifeline.die_with_parent()
     try:
@@ -17,7 +18,7 @@ def main(settings_file: Path, error_file: Path) -> None:
     except Exception as error:  # whatever it is, the launcher must hear of it
         traceback.print_exc()
         sys.stderr.flush()
-        error_file.write_text(f"{type(error).__name__}: {_first_line(error)}")
+        lifeline.report(_sentence(error))
         os._exit(1)  # MindSpore's own exit would wait for ranks that will never answer
 
 
@@ -37,9 +38,12 @@ def _run(settings: Settings) -> None:
     loop.run(settings, rank=communication.get_rank())
 
 
-def _first_line(error: Exception) -> str:
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+def _sentence(error: Exception) -> str:
+    if isinstance(error, MrprepError):
+        return str(error)
+    line = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+    return f"{type(error).__name__}: {line}"
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    main(Path(sys.argv[1]))

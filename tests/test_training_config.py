@@ -1,0 +1,131 @@
+"""Shapes, schedule, and what a run refuses before it starts. No MindSpore."""
+
+import json
+import math
+import subprocess
+import sys
+
+import pytest
+
+from mrprep.errors import MrprepError
+from mrprep.training import config, train
+from mrprep.training.schedule import Schedule
+
+
+@pytest.mark.parametrize(("name", "count"), [("7b", 6_738_415_616), ("1b", 1_100_048_384)])
+def test_presets_have_the_published_number_of_parameters(name, count):
+    """Llama 2 7B and TinyLlama 1.1B, as their model cards have it."""
+    assert config.preset(name, 32_000, 2048).parameter_count == count
+
+
+@pytest.mark.parametrize("name", config.PRESETS)
+def test_presets_are_valid(name):
+    assert config.resolve(name, 8000, 256).head_dim % 2 == 0
+
+
+def _file(tmp_path, **changes):
+    shape = {
+        "model_type": "llama",
+        "vocab_size": 100,
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 4,
+        "max_position_embeddings": 64,
+        "torch_dtype": "float32",
+    }
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps(shape | changes))
+    return str(path)
+
+
+def test_a_config_json_is_read_and_written_back(tmp_path):
+    read = config.resolve(_file(tmp_path), 100, 64)
+    assert read.num_key_value_heads == 4
+    path = tmp_path / "again.json"
+    path.write_text(json.dumps(read.to_hf(1, 2, 0)))
+    assert config.resolve(str(path), 100, 64) == read
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"vocab_size": 99}, "vocab_size 99.*100"),
+        ({"max_position_embeddings": 63}, "63.*64"),
+        ({"attention_bias": True}, "attention_bias True"),
+        ({"rope_scaling": {"type": "linear"}}, "rope_scaling"),
+        ({"num_attention_heads": 5}, "5 heads"),
+        ({"hidden_size": "wide"}, "hidden_size"),
+    ],
+)
+def test_a_config_json_that_cannot_be_served_is_a_sentence(tmp_path, changes, says):
+    with pytest.raises(MrprepError, match=says):
+        config.resolve(_file(tmp_path, **changes), 100, 64)
+
+
+def test_an_unknown_model_names_the_known_ones():
+    with pytest.raises(MrprepError, match="tiny, 10m"):
+        config.resolve("huge", 100, 64)
+
+
+def test_cosine_schedule_by_hand():
+    plan = Schedule(peak=2.0, warmup=4, total=14, floor=0.1)
+    assert [plan.at(k) for k in range(4)] == [0.5, 1.0, 1.5, 2.0]
+    assert plan.at(4) == 2.0
+    assert plan.at(9) == pytest.approx(2.0 * (0.1 + 0.9 * 0.5))
+    assert plan.at(13) == pytest.approx(2.0 * (0.1 + 0.45 * (1 + math.cos(0.9 * math.pi))))
+    assert plan.at(20) == pytest.approx(0.2)
+
+
+def test_other_decays_by_hand():
+    assert Schedule(peak=1.0, warmup=0, total=10, floor=0.0, decay="linear").at(5) == 0.5
+    assert Schedule(peak=1.0, warmup=0, total=10, decay="constant").at(9) == 1.0
+
+
+def _manifest(tmp_path, rows):
+    (tmp_path / "train").mkdir()
+    names = [f"train/train-{k:05d}.mindrecord" for k in range(2)]
+    for name in names:
+        (tmp_path / name).touch()
+        (tmp_path / (name + ".db")).touch()
+    (tmp_path / "manifest.json").write_text(
+        json.dumps(
+            {
+                "mrprep": 1,
+                "seq": 16,
+                "layout": "flat",
+                "tokenizer": {"vocab_size": 50, "eod_id": 2, "bos_id": -1, "pad_id": 0},
+                "splits": {"train": {"rows": rows, "shards": [{"file": name, "rows": 1} for name in names]}},
+                "files": {},
+            }
+        )
+    )
+
+
+def test_more_rows_a_step_than_there_are_is_refused_before_the_start(tmp_path):
+    _manifest(tmp_path, 11)
+    with pytest.raises(MrprepError, match=r"12 rows \(micro batch 3 x 2 ranks x accumulation 2\).* 11"):
+        train(tmp_path, out=tmp_path / "run", micro_batch=3, ranks=2, accumulate=2)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_missing_index_is_refused_before_the_start(tmp_path):
+    _manifest(tmp_path, 11)
+    (tmp_path / "train/train-00001.mindrecord.db").unlink()
+    with pytest.raises(MrprepError, match=r"train-00001.mindrecord.db is missing"):
+        train(tmp_path, out=tmp_path / "run")
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path):
+    _manifest(tmp_path, 11)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("mine")
+    with pytest.raises(MrprepError, match="is no training run"):
+        train(tmp_path, out=other)
+    assert [p.name for p in other.iterdir()] == ["thesis.txt"]
+
+
+def test_the_entry_does_not_load_mindspore_or_numpy_heavy_parts():
+    probe = "import sys, mrprep.training; print('mindspore' in sys.modules, 'safetensors' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", probe], text=True).split() == ["False", "False"]

@@ -1,0 +1,101 @@
+"""The launcher, with ranks that are a few lines of Python: faults end fast and leave no process. No MindSpore."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from mrprep.errors import MrprepError
+from mrprep.training.launch import run_ranks
+
+RANK = """
+import os, signal, sys, time
+from mrprep.training import lifeline
+lifeline.die_with_parent()
+rank = int(os.environ.get("MS_NODE_ID", -1))
+"""
+
+
+def _command(body: str) -> list[str]:
+    return [sys.executable, "-c", RANK + body]
+
+
+def _children() -> list[psutil.Process]:
+    return psutil.Process().children(recursive=True)
+
+
+def test_ranks_are_told_who_they_are_and_the_scheduler_is_not_waited_for(tmp_path):
+    body = "print(rank, os.environ['MS_WORKER_NUM'], os.environ['MS_ROLE'], flush=True); rank < 0 and time.sleep(99)"
+    looks = []
+    began = time.monotonic()
+    run_ranks(_command(body), 3, tmp_path, lambda: looks.append(1))
+    assert time.monotonic() - began < 5
+    logs = {p.name: p.read_text().split() for p in tmp_path.glob("*.log")}
+    assert [logs[f"rank-{r}.log"] for r in range(3)] == [[str(r), "3", "MS_WORKER"] for r in range(3)]
+    assert logs["scheduler.log"] == ["-1", "3", "MS_SCHED"]
+    assert looks
+    assert not _children()
+
+
+def test_one_rank_needs_no_scheduler(tmp_path):
+    run_ranks(_command("assert 'MS_ROLE' not in os.environ"), 1, tmp_path, lambda: None)
+    assert [p.name for p in tmp_path.iterdir()] == ["rank-0.log"]
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        ("rank == 1 and os.kill(os.getpid(), signal.SIGKILL)\ntime.sleep(99)", r"rank-1 was killed by SIGKILL.*-1\.log"),
+        ("rank == 1 and sys.exit(7); time.sleep(99)", r"rank-1 ended with exit code 7.*rank-1\.log"),
+        (
+            "if rank == 2: lifeline.report('the \\x1b disk is full'); os._exit(1)\ntime.sleep(99)",
+            r"rank-2: the \\x1b disk is full .*rank-2\.log",
+        ),
+    ],
+)  # fmt: skip
+def test_a_failed_rank_ends_all_within_five_seconds_with_a_sentence(tmp_path, body, says):
+    began = time.monotonic()
+    with pytest.raises(MrprepError, match=says):
+        run_ranks(_command(body), 3, tmp_path, lambda: None)
+    assert time.monotonic() - began < 5
+    assert not _children()
+
+
+LAUNCHER = """
+import sys
+from pathlib import Path
+from mrprep.training.launch import run_ranks
+try:
+    run_ranks(sys.argv[2:], 2, Path(sys.argv[1]), lambda: None)
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+
+
+def _launch(logs: Path) -> tuple[subprocess.Popen, list[psutil.Process]]:
+    body = "Path = __import__('pathlib').Path; Path(f'up{rank}').touch(); time.sleep(99)"
+    launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, str(logs), *_command(body)], start_new_session=True)
+    deadline = time.monotonic() + 20
+    while len(list(logs.glob("up*"))) < 3 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    ranks = psutil.Process(launcher.pid).children()
+    assert len(ranks) == 3
+    return launcher, ranks
+
+
+def _gone(ranks: list[psutil.Process]) -> bool:
+    return not psutil.wait_procs(ranks, timeout=3)[1]
+
+
+@pytest.mark.parametrize("to", ["process", "group"])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15), (signal.SIGINT, 130)])
+def test_no_orphan_however_the_launcher_ends(tmp_path, number, code, to):
+    launcher, ranks = _launch(tmp_path)
+    os.killpg(launcher.pid, number) if to == "group" else launcher.send_signal(number)
+    assert launcher.wait(5) == code
+    assert _gone(ranks)

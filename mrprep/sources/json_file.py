@@ -49,9 +49,7 @@ def _one_record(span: Span, stream: Iterable[bytes], found: Found) -> Iterator[D
     try:
         jsonl.parse(raw)
     except NoTextError as error:
-        raise UnreadableError(
-            f"is no JSON array, no JSON Lines and no single JSON value: {error.message}"
-        ) from None
+        raise UnreadableError(f"is no JSON array, no JSON Lines and no single JSON value: {error.message}") from None
     yield from jsonl.record(span, raw, 0, 1, found)
 
 

@@ -147,9 +147,7 @@ def _listed(array: Any) -> list[Any]:
         import pyarrow as pa
 
         plain = array.dictionary_decode() if types.is_dictionary(array.type) else array
-        return list(
-            plain.cast(pa.large_binary() if kind != pa.string_view() else pa.binary_view()).to_pylist()
-        )
+        return list(plain.cast(pa.large_binary() if kind != pa.string_view() else pa.binary_view()).to_pylist())
 
 
 def _group(group: Any, columns: set[str]) -> tuple[int, int]:

@@ -20,9 +20,7 @@ def read_file(span: Span, blocks: Iterable[bytes], found: Found) -> Iterator[Doc
         yield Document(Place(span.source, span.path, 0, 1, index), decode(raw, found))
 
 
-def read_lines(
-    span: Span, batches: Iterable[Batch | TooLong], found: Found
-) -> Iterator[Document | BadRecord]:
+def read_lines(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterator[Document | BadRecord]:
     r"""Yield each line that is not blank, without its ``\n`` or ``\r\n``."""
     for item in numbered(batches):
         if isinstance(item, TooLong):
@@ -31,9 +29,7 @@ def read_lines(
         offset, line, raw = item
         text = _without_bom(raw, offset)
         if text.strip(_WHITE):
-            yield from documents(
-                span.source, span.path, offset, line, decode(text.removesuffix(b"\r"), found)
-            )
+            yield from documents(span.source, span.path, offset, line, decode(text.removesuffix(b"\r"), found))
 
 
 def read_stretches(

@@ -82,10 +82,12 @@ def _sampled(span: Span, file: BinaryIO) -> tuple[encoding.Sample, Iterator[byte
     """Return samples of a whole file's bytes, decompressed, and the stream of all of them."""
     if not span.compression:
         sample = encoding.sample_of(file, span.stop)
-        if span.stop <= len(sample.head):
-            return sample, iter([sample.head])
+        if codec := streams.codec_of(sample.data):
+            raise UnreadableError(f"is {codec} data under a plain name: add .{codec} to it")
+        if sample.whole:
+            return sample, iter([sample.data])
         file.seek(0)
         return sample, lines.blocks_of(file, span.stop)
     stream = streams.decompressed(file, span.stop, span.compression)
     head = next(stream, b"")
-    return encoding.Sample(head), itertools.chain([head], stream)
+    return encoding.Sample(head, whole=False), itertools.chain([head], stream)

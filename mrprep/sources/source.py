@@ -46,6 +46,4 @@ class Source(Options):
             "".encode(value)
             return codecs.lookup(value).name
         except LookupError:
-            raise ValueError(
-                f"no text encoding is named {value!r}; use auto or e.g. gb18030, big5hkscs"
-            ) from None
+            raise ValueError(f"no text encoding is named {value!r}; use auto or e.g. gb18030, big5hkscs") from None

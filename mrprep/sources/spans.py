@@ -157,7 +157,7 @@ def is_cuttable(span: Span) -> bool:
         return False
     if encoding.decide(sample, span.encoding, records=span.format == "jsonl").name != "utf-8":
         return False
-    return span.format != "jsonl" or not jsonl.not_lines(sample.head)
+    return span.format != "jsonl" or not jsonl.not_lines(sample.data)
 
 
 def _row_groups(whole: Span, unit: int) -> Iterator[Span]:

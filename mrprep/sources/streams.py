@@ -9,6 +9,7 @@ Memory: two blocks, and the window of the stream (zstd: at most 128 MB).
 
 import bz2
 import lzma
+import re
 import zlib
 from collections.abc import Callable, Iterator
 from typing import BinaryIO, Protocol
@@ -71,15 +72,19 @@ _CODECS: dict[str, Callable[[], _Decompressor]] = {
     "xz": lzma.LZMADecompressor,
     "zst": _unzstd,
 }
-_MAGIC = {"gz": b"\x1f\x8b", "bz2": b"BZh", "xz": b"\xfd7zXZ\0", "zst": b"\x28\xb5\x2f\xfd"}
+_MAGIC = {
+    "gz": re.compile(rb"\x1f\x8b\x08"),
+    "bz2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\0"),
+    "zst": re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),  # the second is a skippable frame
+}
+_LONGEST_MAGIC = 10
 _ERRORS = (zlib.error, OSError, ValueError, lzma.LZMAError, zstd.ZstdError, EOFError)
 
 
 def codec_of(head: bytes) -> str:
     """Return by its first bytes how data is compressed: gz, bz2, xz, zst, or an empty string."""
-    if head[1:4] == b"\x2a\x4d\x18" and head[0] & 0xF0 == 0x50:  # a skippable frame of zstd
-        return "zst"
-    return next((name for name, magic in _MAGIC.items() if head.startswith(magic)), "")
+    return next((name for name, magic in _MAGIC.items() if magic.match(head)), "")
 
 
 def decompressed(raw: BinaryIO, size: int, named: str) -> Iterator[bytes]:
@@ -126,7 +131,8 @@ def _salvage(stream: "_Stream", done: int) -> Iterator[bytes]:
         for byte in stream.blocks(1):
             rest += byte
     except DamagedError:
-        yield bytes(rest)
+        if rest:
+            yield bytes(rest)
         raise
 
 
@@ -156,7 +162,7 @@ class _Stream:
         self._member = None
         if self._skip_padding():
             return False
-        while len(self._pending) < 8 and (more := self._read()):
+        while len(self._pending) < _LONGEST_MAGIC and (more := self._read()):
             self._pending += more
         if codec_of(self._pending) != self._codec:
             raise DamagedError(f"has bytes after its {self._codec} data that are something else")

@@ -36,9 +36,7 @@ def text_of(record: Any, fields: Sequence[str]) -> str:
     values = {field: _look_up(record, field) for field in fields}
     there = {field: value for field, value in values.items() if value is not _MISSING}
     if not there:
-        raise NoTextError(
-            "no-text", f"{_quoted(fields)} is missing; fields there: {_quoted(list(record)) or 'none'}"
-        )
+        raise NoTextError("no-text", f"{_quoted(fields)} is missing; fields there: {_quoted(list(record)) or 'none'}")
     texts = [_checked(field, value) for field, value in there.items() if value is not None]
     if not texts:
         raise NoTextError("null-text", f"{_quoted(list(there))} is null")

@@ -7,9 +7,10 @@ from mrprep.filtering.complaint import Complaint, too_much
 from mrprep.filtering.profile import Profile
 
 _LONG_TOKEN = 40
-_SPACED = 0.08
+_SPACED = 0.1
 """Share of white space below which Latin text is worth a look for long tokens; prose has 0.18."""
-_HEX_PAIRS = re.compile(r"(?:\b(?:0x)?[0-9a-fA-F]{2}(?:[0-9a-fA-F]{2})?[ ,:]{1,3}){6,}")
+_CODE_MARKS = dict.fromkeys(map(ord, "+/-_="))
+_HEX_LENGTHS = (2, 4, 8)
 _MARKUP = re.compile(r"</?[a-zA-Z!][^<>]{0,300}>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
 _LEAST_LATIN = 60
 
@@ -29,22 +30,22 @@ def encoded(profile: Profile, most: float) -> Complaint | None:
     """Complain about base64, hashes and hex dumps: tokens of 40 characters that mix letters and digits."""
     kinds = profile.kinds
     dense = kinds[Kind.SPACE] < _SPACED * len(profile.sample)
-    numeric = kinds[Kind.DIGIT] > most / 3 * profile.inked
+    numeric = kinds[Kind.DIGIT] > most / 2 * profile.inked
     if profile.wide > profile.latin or not (dense or numeric):
         return None
-    tokens = [token for token in profile.sample.split() if len(token) >= _LONG_TOKEN and _is_code(token)]
-    count = sum(map(len, tokens)) + sum(map(len, _HEX_PAIRS.findall(profile.sample)))
+    tokens = profile.sample.split()
+    count = sum([len(token) for token in tokens if len(token) >= _LONG_TOKEN and _is_code(token)])
+    count += sum([len(token) for token in tokens if len(token) in _HEX_LENGTHS and _is_hex(token)])
     return too_much("encoded", "encoded data", count / max(1, profile.inked), most)
 
 
 def _is_code(token: str) -> bool:
-    body = token.strip("=\"',;")
-    plain = body.translate(_CODE_MARKS)
-    has_digits = any(map(str.isdigit, body[:200]))
-    return plain.isascii() and plain.isalnum() and has_digits and not body.isdigit()
+    plain = token.strip("\"',;").translate(_CODE_MARKS)
+    return plain.isascii() and plain.isalnum() and not plain.isalpha() and not plain.isdigit()
 
 
-_CODE_MARKS = dict.fromkeys(map(ord, "+/-_="))
+def _is_hex(token: str) -> bool:
+    return not token.strip("0123456789abcdefABCDEF") and not token.isdigit()
 
 
 def long_words(profile: Profile, most: float) -> Complaint | None:

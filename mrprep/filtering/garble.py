@@ -16,7 +16,7 @@ _MOJIBAKE = re.compile(
     f"[\xc2-\xf4][{_CONTINUATION}]+"  # UTF-8 read as Latin-1 or Windows-1252
     "|[\xa1-\xff]{4,}"  # GBK, Big5 and other double-byte codes read as Latin-1
     "|(?:[РС][^\\sА-Яа-я]){2,}|(?:[РС][^\\s]){6,}"  # UTF-8 Russian read as Windows-1251
-    "|锟斤拷|(?:烫烫|屯屯)+"  # U+FFFD twice in UTF-8 read as GBK; fresh memory of a C program
+    "|锟斤拷"  # U+FFFD twice in UTF-8 read as GBK
 )
 _SCRIPTS = (
     (Kind.LATIN, Kind.ACCENTED),
@@ -41,11 +41,11 @@ def garbled(profile: Profile, most: float) -> Complaint | None:
 
 def mojibake(profile: Profile, most: float) -> Complaint | None:
     """Complain about stretches that are the usual results of a wrong decoding."""
+    if profile.sample.isascii():
+        return None
     kinds = profile.kinds
     odd = kinds[Kind.ACCENTED] + kinds[Kind.ALPHABET] > most / 4 * profile.inked
-    if not odd and kinds[Kind.HAN] == 0:
-        return None
-    if not odd and not any(mark in profile.sample for mark in ("锟斤拷", "烫烫", "屯屯")):
+    if not odd and "锟斤拷" not in profile.sample:
         return None
     wrong = sum(map(len, _MOJIBAKE.findall(profile.sample)))
     return too_much("mojibake", "wrongly decoded characters", wrong / max(1, profile.inked), most)
@@ -62,6 +62,8 @@ def rare_characters(profile: Profile, most: float) -> Complaint | None:
 
 def mixed_scripts(profile: Profile, most: int) -> Complaint | None:
     """Complain about more scripts, each with over 5 % of the letters, than a text mixes."""
+    if max(profile.latin, profile.wide) > (1 - _SCRIPT_SHARE * most) * profile.inked:
+        return None
     counts = [sum(profile.kinds[kind] for kind in script) for script in _SCRIPTS]
     letters = sum(counts)
     scripts = sum(count > _SCRIPT_SHARE * letters for count in counts)

@@ -6,9 +6,9 @@ from mrprep.filtering.profile import Profile
 _LEAST_LINES = 10
 _SHORT = 30
 _SHORT_WIDE = 12
-_BULLETS = ("•", "‣", "▶", "►", "●", "○", "■", "□", "▪", "▫", "–", "-", "*", "·", "»", "›")
+_BULLETS = frozenset("•‣▶►●○■▪▫–-·»›")
 _ELLIPSES = ("...", "…")
-_TERMINAL = tuple(".!?。！？；;：:，,、”’\"'»」』)）")
+_TERMINAL = frozenset(".!?。！？；;：:，,、”’\"'»」』)）")
 
 
 def menus(profile: Profile, most: float) -> Complaint | None:
@@ -19,7 +19,7 @@ def menus(profile: Profile, most: float) -> Complaint | None:
     longest = _SHORT_WIDE if profile.wide * 2 > profile.inked else _SHORT
     if profile.inked > longest * len(lines):
         return None
-    count = sum(len(line.lstrip()) <= longest and not line.endswith(_TERMINAL) for line in lines)
+    count = len([1 for line in lines if len(line) <= longest and line[-1] not in _TERMINAL])
     return too_much("menu", "of the lines short and without punctuation", count / len(lines), most)
 
 
@@ -28,7 +28,7 @@ def bullets(profile: Profile, most: float) -> Complaint | None:
     lines = profile.lines
     if len(lines) < _LEAST_LINES:
         return None
-    count = sum(line.lstrip().startswith(_BULLETS) for line in lines)
+    count = len([1 for line in lines if line.lstrip()[:1] in _BULLETS])
     return too_much("bullets", "of the lines begin with a bullet", count / len(lines), most)
 
 

@@ -1,14 +1,19 @@
 """What the filter knows of a text: kinds of characters, lines, units, how far it compresses.
 
-Computed on a sample of at most 64 Ki characters, taken in four stretches spread over a longer text, and each
-part only when a rule asks for it, so a book costs no more than a chapter.
+Computed on a sample of at most 64 Ki characters, taken in four stretches spread over a longer text, so a book
+costs no more than a chapter. About 10 microseconds and 8 ns a character of the sample.
 """
 
 import re
-from functools import cached_property
+from functools import cache, cached_property
+from typing import TYPE_CHECKING
 
 from mrprep.filtering.classes import Kind, count_kinds
 
+if TYPE_CHECKING:
+    from pyarrow import Codec
+
+PLAIN_SHARE = 0.25
 _SAMPLE = 1 << 16
 _STRETCHES = 4
 _UNIT = re.compile(
@@ -37,24 +42,31 @@ class Profile:
         self.wide = kinds[Kind.STACKED] + kinds[Kind.HAN] + kinds[Kind.RARE_HAN] + kinds[Kind.KANA]
         """Characters of the sample that are units by themselves."""
         self.latin = kinds[Kind.LATIN] + kinds[Kind.ACCENTED]
-
-    @cached_property
-    def lines(self) -> list[str]:
+        """Letters of the Latin script in the sample."""
+        everyday = kinds[Kind.LATIN] + kinds[Kind.HAN] + kinds[Kind.KANA]
+        self.plain = everyday >= (1 - PLAIN_SHARE) * self.inked and kinds[Kind.GARBAGE] == 0
+        """Whether all but `PLAIN_SHARE` of the sample is everyday letters, and none of it is lost."""
+        self.lines = list(filter(None, self.sample.split("\n")))
         """Lines of the sample that are not empty."""
-        return list(filter(None, self.sample.split("\n")))
+        self.density = _density(self.sample)
+        """Compressed bytes a byte of the sample, by LZ4: about 0.6 for prose, near 0 for repetition."""
 
     @cached_property
     def units(self) -> list[str]:
         """Words of the sample, and each character of scripts that have no spaces between words."""
         return _UNIT.findall(self.sample)
 
-    @cached_property
-    def density(self) -> float:
-        """Compressed bytes a byte of the sample, by LZ4: about 0.6 for prose, near 0 for repetition."""
-        import pyarrow as pa
 
-        data = self.sample.encode("utf-8", "surrogatepass")
-        return len(pa.compress(data, codec="lz4_raw", asbytes=True)) / max(1, len(data))
+def _density(text: str) -> float:
+    data = text.encode("utf-8", "surrogatepass")
+    return len(_codec().compress(data, asbytes=True)) / max(1, len(data))
+
+
+@cache
+def _codec() -> "Codec":
+    import pyarrow as pa
+
+    return pa.Codec("lz4_raw")
 
 
 def _sample(text: str) -> str:

@@ -6,13 +6,13 @@ from itertools import islice
 from mrprep.filtering.complaint import Complaint, too_much
 from mrprep.filtering.profile import Profile
 
-_LEAST_LINES = 5
+LEAST_LINES = 5
 _LEAST_UNITS = 8
-_SUSPICIOUS = 0.3
-"""Density below which n-grams are counted; prose that repeats itself three times comes to 0.2."""
+SUSPICIOUS = 0.6
+"""Density below which units are counted in texts of under `_SHORT` characters, where LZ4 has little to refer to."""
 _SHORT = 600
-_SHORT_SUSPICIOUS = 0.6
-"""The same for texts under 600 characters, where LZ4 has little to refer to."""
+_SUSPICIOUS = 0.3
+"""The same for longer texts; prose that repeats itself three times comes to 0.2."""
 _N = 10
 _MOST_UNITS = 4000
 
@@ -20,7 +20,7 @@ _MOST_UNITS = 4000
 def repeated_lines(profile: Profile, most: float) -> Complaint | None:
     """Complain about characters in lines that stood before."""
     lines = profile.lines
-    if len(lines) < _LEAST_LINES:
+    if len(lines) < LEAST_LINES:
         return None
     distinct = set(lines)
     if len(distinct) == len(lines):
@@ -39,8 +39,7 @@ def compressible(profile: Profile, least: float) -> Complaint | None:
 
 def repeated_ngrams(profile: Profile, most: float) -> Complaint | None:
     """Complain about 10-grams of units that stood before; looks at text that compresses well only."""
-    limit = _SHORT_SUSPICIOUS if len(profile.sample) < _SHORT else _SUSPICIOUS
-    if profile.density >= limit:
+    if not _is_suspicious(profile):
         return None
     units = profile.units[:_MOST_UNITS]
     n = min(_N, max(1, len(units) // 5))
@@ -52,8 +51,11 @@ def repeated_ngrams(profile: Profile, most: float) -> Complaint | None:
 
 def one_unit(profile: Profile, most: float) -> Complaint | None:
     """Complain about one word or character that makes up the text; looks at short and dense text only."""
-    limit = _SHORT_SUSPICIOUS if len(profile.sample) < _SHORT else _SUSPICIOUS
-    if profile.density >= limit or len(profile.units) < _LEAST_UNITS:
+    if not _is_suspicious(profile) or len(profile.units) < _LEAST_UNITS:
         return None
     ((_, count),) = Counter(profile.units).most_common(1)
     return too_much("one-word", "of the units the same", count / len(profile.units), most)
+
+
+def _is_suspicious(profile: Profile) -> bool:
+    return profile.density < (SUSPICIOUS if len(profile.sample) < _SHORT else _SUSPICIOUS)

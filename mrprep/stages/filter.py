@@ -13,7 +13,7 @@ from functools import partial
 from mrprep.document import Document, Dropped, MapItem
 from mrprep.filtering import composition, garble, language, lines, repetition, size
 from mrprep.filtering.complaint import Complaint
-from mrprep.filtering.profile import Profile
+from mrprep.filtering.profile import PLAIN_SHARE, Profile
 from mrprep.options import Options as BaseOptions
 
 VERSION = 1
@@ -72,48 +72,109 @@ class Options(BaseOptions):
 
 
 Rule = Callable[[Profile], Complaint | None]
+Family = tuple[Callable[[Profile], bool], Sequence[Rule]]
+"""Rules, and the cheap test that tells whether any of them could complain."""
 
 
 def filter_documents(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
     """Yield each document, or `Dropped` with the reason of the first rule that complains."""
-    rules = _rules(options)
+    families = _families(options)
     for document in documents:
-        complaint = _judge(document, rules)
+        complaint = _judge(document, families)
         yield Dropped(document, complaint.reason, complaint.detail) if complaint else document
 
 
-def _judge(document: Document, rules: Sequence[Rule]) -> Complaint | None:
-    partial_text = document.place.piece > 0 or len(document.text) >= _LARGE
-    profile = Profile(document.text, partial=partial_text)
-    for rule in rules:
-        complaint = rule(profile)
-        if complaint is not None:
-            return complaint
+def _judge(document: Document, families: Sequence[Family]) -> Complaint | None:
+    cut = document.place.piece > 0 or len(document.text) >= _LARGE
+    profile = Profile(document.text, partial=cut)
+    for concerns, rules in families:
+        if not concerns(profile):
+            continue
+        for rule in rules:
+            complaint = rule(profile)
+            if complaint is not None:
+                return complaint
     return None
 
 
-def _rules(options: Options) -> Sequence[Rule]:
+def _families(options: Options) -> Sequence[Family]:
     """Return the rules in the order in which they are asked: what names a fault best comes first."""
+    return (
+        (_any, _page_rules(options)),
+        (_is_odd if _is_lenient(options) else _any, _character_rules(options)),
+        (_is_lined, _line_rules(options)),
+        (_is_dense, _repetition_rules(options)),
+        (_is_latin, _latin_rules(options)),
+    )
+
+
+def _page_rules(options: Options) -> Sequence[Rule]:
     return (
         size.empty,
         partial(size.short, least=options.min_units),
-        partial(garble.garbled, most=options.max_garbled),
+        partial(composition.markup, most=options.max_markup),
         partial(garble.mojibake, most=options.max_mojibake),
+    )
+
+
+def _character_rules(options: Options) -> Sequence[Rule]:
+    return (
+        partial(garble.garbled, most=options.max_garbled),
         partial(garble.rare_characters, most=options.max_rare_characters),
         partial(garble.mixed_scripts, most=options.max_scripts),
         partial(composition.encoded, most=options.max_encoded),
-        partial(composition.markup, most=options.max_markup),
         partial(composition.symbols, most=options.max_symbols),
         partial(composition.digits, most=options.max_digits),
+    )
+
+
+def _line_rules(options: Options) -> Sequence[Rule]:
+    return (
         partial(repetition.repeated_lines, most=options.max_repeated_lines),
-        partial(repetition.one_unit, most=options.max_one_unit),
-        partial(repetition.compressible, least=options.min_density),
-        partial(repetition.repeated_ngrams, most=options.max_repeated_ngrams),
-        partial(composition.long_words, most=options.max_word_length),
         partial(lines.menus, most=options.max_menu),
         partial(lines.bullets, most=options.max_bullets),
         partial(lines.ellipses, most=options.max_ellipses),
+    )
+
+
+def _repetition_rules(options: Options) -> Sequence[Rule]:
+    return (
+        partial(repetition.one_unit, most=options.max_one_unit),
+        partial(repetition.compressible, least=options.min_density),
+        partial(repetition.repeated_ngrams, most=options.max_repeated_ngrams),
+    )
+
+
+def _latin_rules(options: Options) -> Sequence[Rule]:
+    return (
+        partial(composition.encoded, most=options.max_encoded),
+        partial(composition.long_words, most=options.max_word_length),
         partial(language.mash, most=options.max_mash),
         partial(language.no_small_words, least=options.min_words_for_small_words),
         partial(language.filler, most=options.max_filler),
     )
+
+
+def _any(_: Profile) -> bool:
+    return True
+
+
+def _is_odd(profile: Profile) -> bool:
+    return not profile.plain
+
+
+def _is_lenient(options: Options) -> bool:
+    """Tell whether plain text cannot exceed the thresholds on kinds of characters."""
+    return min(options.max_symbols, options.max_digits, options.max_rare_characters) >= PLAIN_SHARE
+
+
+def _is_lined(profile: Profile) -> bool:
+    return len(profile.lines) >= repetition.LEAST_LINES
+
+
+def _is_dense(profile: Profile) -> bool:
+    return profile.density < repetition.SUSPICIOUS
+
+
+def _is_latin(profile: Profile) -> bool:
+    return profile.latin > profile.wide

@@ -18,6 +18,9 @@ from mrprep.printable import printable
 from mrprep.request import Request
 
 
+_WRITTEN = ("pieces", "tokens", "bos", "eod")
+
+
 @dataclass(frozen=True, slots=True)
 class Shard:
     """A shard that its phase has written."""
@@ -132,17 +135,17 @@ def _ledger(
 ) -> dict[str, Any]:
     left_out = {stage: sum(reasons.values()) for stage, reasons in counts["left_out"].items() if stage != "read"}
     duplicates = int((np.load(results.dedupe / "verdict.npy", mmap_mode="r") >= 0).sum()) if results.dedupe else 0
-    names = ("rows", "tokens", "targets", "padding", "cuts")
+    names = ("rows", "tokens", "targets", "padding", "cuts", "bos", "eod")
     return {
         "read": {name: counts[name] for name in ("records", "cuts", "bad", "documents")},
         "documents": {
             "dropped": sum(left_out.values()),
             "duplicates": duplicates,
-            "sampled_out": tokens["sampled_out"],
-            "empty": tokens["empty"],
-            "kept": tokens["pieces"],
+            "sampled_out": tokens["rows"]["sampled_out"],
+            "empty": tokens["rows"]["empty"],
+            "kept": tokens["rows"]["encoded"],
         },
-        "written": {name: tokens[name] for name in ("entries", "tokens", "bos", "eod", "total")},
+        "written": {"copies": tokens["rows"]["copies"], **{name: tokens[name] for name in _WRITTEN}},
         "withheld": results.split["withheld"],
         "shards": {
             name: {

@@ -26,7 +26,7 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
         "edits": counts["read"]["edits"],
         "duplicates": counts["duplicates"],
-        "tokens": ledger["written"]["total"],
+        "tokens": ledger["written"]["tokens"],
         "bytes_per_token": round(counts["tokens"]["bytes"] / max(1, ledger["written"]["tokens"]), 3),
         "by_source": counts["tokens"]["by_source"],
         "vocabulary": manifest["tokenizer"]["vocab_size"],

@@ -46,28 +46,22 @@ def _shard_problems(build: Build) -> Iterator[str]:
 def entries(ledger: Mapping[str, Any]) -> list[Entry]:
     """Return the equations of a build's ledger; see docs/ledger.md for the words."""
     read, kept, written = ledger["read"], ledger["documents"], ledger["written"]
-    lines = [
+    shards, withheld = ledger["shards"], ledger["withheld"]
+    in_shards = sum(shard["tokens"] for shard in shards.values())
+    return [
         Entry(
-            "records + cuts = bad records + documents",
-            read["records"] + read["cuts"],
-            read["bad"] + read["documents"],
+            "records + cuts = bad records + documents", read["records"] + read["cuts"], read["bad"] + read["documents"]
         ),
-        Entry(
-            "documents = kept + dropped + duplicates + sampled out + without tokens",
-            read["documents"],
-            kept["kept"] + kept["dropped"] + kept["duplicates"] + kept["sampled_out"] + kept["empty"],
-        ),
-        Entry(
-            "written tokens = text + BOS + EOD",
-            written["total"],
-            written["tokens"] + written["bos"] + written["eod"],
-        ),
+        Entry("documents = kept + left out by reason", read["documents"], sum(kept.values())),
+        Entry("written = kept x copies", written["pieces"], written["copies"]),
+        Entry("tokens written = tokens in shards + withheld", written["tokens"], in_shards + withheld["tokens"]),
+        *(entry for name, shard in sorted(shards.items()) for entry in _shard_entries(name, shard)),
     ]
-    return lines + [entry for name, shard in sorted(ledger["shards"].items()) for entry in _shard_entries(name, shard)]
 
 
 def _shard_entries(name: str, shard: Mapping[str, Any]) -> list[Entry]:
-    seq, rows, total, padding = shard["seq"], shard["rows"], shard["tokens"], shard["padding"]
+    seq, rows, tokens, padding = shard["seq"], shard["rows"], shard["tokens"], shard["padding"]
+    targets = Entry(f"{name}: rows x S = targets + padding", rows * seq, shard["targets"] + padding)
     if shard["packing"] == "bestfit":
-        return [Entry(f"{name}: R(S+1) = T + cuts + padding", rows * (seq + 1), total + shard["cuts"] + padding)]
-    return [Entry(f"{name}: R·S = targets + padding", rows * seq, total - 1 + padding)]
+        return [targets, Entry(f"{name}: R(S+1) = T + cuts + padding", rows * (seq + 1), tokens + shard["cuts"] + padding)]
+    return [targets, Entry(f"{name}: targets = T - 1", shard["targets"], max(0, tokens - 1))]

@@ -43,9 +43,7 @@ def choose(threshold: float, recall: float, permutations: int) -> Banding:
             fitting.append((float(probability(grid, Banding(bands, rows)).mean()), Banding(bands, rows)))
     if not fitting:
         needed = _bands_needed(threshold, recall)
-        raise ValueError(
-            f"recall {recall} at {threshold} needs {needed} permutations or more, not {permutations}"
-        )
+        raise ValueError(f"recall {recall} at {threshold} needs {needed} permutations or more, not {permutations}")
     return min(fitting)[1]
 
 

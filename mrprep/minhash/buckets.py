@@ -29,12 +29,18 @@ class Buckets(NamedTuple):
 
 
 def same_key(keys: U64) -> Buckets:
-    """Return the sets of two or more positions of ``keys`` that hold the same key, by sorting."""
-    order = np.argsort(keys, kind="stable")
-    ranked = keys[order]
-    starts = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]])) if keys.size else order[:0]
-    found = Buckets(order, starts)
-    return found.take(np.flatnonzero(found.sizes > 1))
+    """Return the sets of two or more positions of ``keys`` that hold the same key, in order of keys.
+
+    Few keys repeat as a rule: sorting values finds which, and only their positions are ordered.
+    """
+    ranked = np.sort(keys)
+    repeated = np.unique(ranked[1:][ranked[1:] == ranked[:-1]])
+    if not repeated.size:
+        return Buckets(np.empty(0, np.int64), np.empty(0, np.int64))
+    which = np.minimum(np.searchsorted(repeated, keys), repeated.size - 1)
+    positions = np.flatnonzero(repeated[which] == keys)
+    order = np.argsort(which[positions], kind="stable")
+    return Buckets(positions[order], np.searchsorted(which[positions[order]], np.arange(repeated.size)))
 
 
 def merged(several: list[Buckets]) -> Buckets:
@@ -44,5 +50,5 @@ def merged(several: list[Buckets]) -> Buckets:
     both = Buckets(members, np.cumsum(sizes) - sizes)
     if not sizes.size:
         return both
-    print_ = np.add.reduceat(mix(members.astype(np.uint64)), both.starts)
-    return both.take(np.unique(print_, return_index=True)[1])
+    marks = np.add.reduceat(mix(members.astype(np.uint64)), both.starts)
+    return both.take(np.unique(marks, return_index=True)[1])

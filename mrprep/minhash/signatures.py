@@ -37,9 +37,7 @@ def _rensa(hashes: U64, counts: I64, permutations: int, seed: int) -> U64:
     from rensa import RMinHash
 
     if RMinHash.ALGORITHM_VERSION != RENSA_ALGORITHM:
-        raise ImportError(
-            f"rensa with algorithm {RENSA_ALGORITHM} is needed, not {RMinHash.ALGORITHM_VERSION}"
-        )
+        raise ImportError(f"rensa with algorithm {RENSA_ALGORITHM} is needed, not {RMinHash.ALGORITHM_VERSION}")
     bounds = np.concatenate([[0], np.cumsum(counts)]).astype(np.uint64)
     out = np.empty((counts.size, permutations), np.uint64)
     for row in range(0, counts.size, _ROWS):

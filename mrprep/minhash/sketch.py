@@ -51,10 +51,8 @@ def sketch(data: bytes | memoryview, offsets: I64, documents: I64, method: Metho
         method: bands, units a shingle, seed, kernel.
     """
     units, banded, keys = [np.empty(0, np.int64)], [np.empty(0, np.int64)], []
-    for first, last in _batches(offsets[np.append(documents, offsets.size - 1)]):
-        texts = slice(documents[first], documents[last] if last < documents.size else offsets.size - 1)
-        begins = documents[first:last] - texts.start
-        one = _sketch_batch(data, offsets[texts.start : texts.stop + 1], begins, method)
+    for first, last in _batches(offsets, documents):
+        one = _sketch_batch(data, *_texts_of(offsets, documents, first, last), method)
         units.append(one.units)
         banded.append(one.banded + first)
         keys.append(one.keys)
@@ -62,18 +60,48 @@ def sketch(data: bytes | memoryview, offsets: I64, documents: I64, method: Metho
     return Sketch(np.concatenate(units), np.concatenate(banded), np.concatenate([none, *keys], axis=1))
 
 
-def shingle_set(data: bytes | memoryview, offsets: I64, ngram: int) -> U64:
-    """Return the shingles of one document of those texts: sorted, unique, uint64[s]."""
-    units, counts = unit_hashes(data, offsets)
-    return np.unique(shingle_hashes(units, counts, ngram)[0])
+def shingle_sets(data: bytes | memoryview, offsets: I64, documents: I64, ngram: int) -> Iterator[tuple[U64, I64]]:
+    """Yield the shingles of some documents at a time, sorted and unique within each, and how many each has.
+
+    Args:
+        data: texts in UTF-8, one after the other.
+        offsets: int64[t + 1], where each text begins and the last one ends.
+        documents: int64[d], the first text of each document, from 0 up.
+        ngram: units a shingle.
+    """
+    for first, last in _batches(offsets, documents):
+        texts, begins = _texts_of(offsets, documents, first, last)
+        units, counts = unit_hashes(data, texts)
+        hashes, made = shingle_hashes(units, counts, ngram)
+        yield _unique(hashes, np.add.reduceat(made, begins))
 
 
-def _batches(bounds: I64) -> Iterator[tuple[int, int]]:
-    first, documents = 0, bounds.size - 1
-    while first < documents:
+def _unique(hashes: U64, counts: I64) -> tuple[U64, I64]:
+    """Sort each run of that many hashes, and leave out repeats."""
+    ends = np.cumsum(counts)
+    for start, stop in zip((ends - counts).tolist(), ends.tolist(), strict=True):
+        hashes[start:stop].sort()
+    new = np.ones(hashes.size, bool)
+    np.not_equal(hashes[1:], hashes[:-1], out=new[1:])
+    new[(ends - counts)[counts > 0]] = True
+    total = np.concatenate([[0], np.cumsum(new)])
+    return hashes[new], total[ends] - total[ends - counts]
+
+
+def _batches(offsets: I64, documents: I64) -> Iterator[tuple[int, int]]:
+    """Yield ranges of documents that are together no longer than a batch, or a single longer one."""
+    bounds = offsets[np.append(documents, offsets.size - 1)]
+    first = 0
+    while first < documents.size:
         last = int(np.searchsorted(bounds, bounds[first] + BATCH, side="right")) - 1
         yield first, max(last, first + 1)
         first = max(last, first + 1)
+
+
+def _texts_of(offsets: I64, documents: I64, first: int, last: int) -> tuple[I64, I64]:
+    """Return the offsets of the texts of a range of documents, and which of these texts begins each."""
+    stop = int(documents[last]) if last < documents.size else offsets.size - 1
+    return offsets[documents[first] : stop + 1], documents[first:last] - documents[first]
 
 
 def _sketch_batch(data: bytes | memoryview, offsets: I64, documents: I64, method: Method) -> Sketch:

@@ -38,9 +38,7 @@ class Verified(NamedTuple):
     """Texts of large buckets that were not compared with all members that they may resemble."""
 
 
-def verify(
-    texts: int, buckets: Buckets, similarity: Similarity, threshold: float, every_pair: bool
-) -> Verified:
+def verify(texts: int, buckets: Buckets, similarity: Similarity, threshold: float, every_pair: bool) -> Verified:
     """Compare the members of buckets.
 
     Args:

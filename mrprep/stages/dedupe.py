@@ -1,13 +1,13 @@
 """Duplicates: exact copies by hash, near duplicates by MinHash and exact Jaccard, one document a cluster kept.
 
 A sketch of some 200 bytes a document is made while the texts are read; the barrier sorts sketches, reads
-again only the texts of candidates, and compares these exactly. `dedupe_phases.py` has the work of its phases.
+again only the texts of candidates, and compares these exactly. The phases are in `mrprep.duplicates`.
 """
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,12 @@ import xxhash
 from pydantic import Field, model_validator
 
 from mrprep.builddir.tables import TextPart
+from mrprep.duplicates.candidates import find_candidates, read_plan
+from mrprep.duplicates.comparison import Cluster, GroupUnit, Keep, compare_group
+from mrprep.duplicates.layout import DOCUMENT
+from mrprep.duplicates.shingle_files import shingle_units, write_shingles
+from mrprep.duplicates.texts import flat
+from mrprep.duplicates.verdicts import VerdictUnit, write_verdicts
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.bands import Banding, choose
 from mrprep.minhash.signatures import Kernel
@@ -23,19 +29,8 @@ from mrprep.minhash.sketch import Method
 from mrprep.minhash.sketch import sketch as sketch_texts
 from mrprep.options import Options as Base
 from mrprep.order import I64, U64
-from mrprep.stages import dedupe_phases as phases
 
 VERSION = 1
-
-DOCUMENT = np.dtype(
-    [
-        ("exact", "<u8", 2),  # XXH3-128 of its texts
-        ("units", "<i8"),
-        ("rows", "<i4"),  # pieces
-        ("banded", "?"),  # has a column in bands
-    ]
-)
-"""What the sketch says of a document."""
 
 
 class Options(Base):
@@ -51,9 +46,9 @@ class Options(Base):
     """Share of the pairs right at the threshold that must become candidates."""
     kernel: Kernel = "rensa"
     """Library that computes signatures: rensa, or datasketch, the slower reference."""
-    keep: Literal["longest", "first"] = "longest"
+    keep: Keep = "longest"
     """Which document of a cluster stays; of equally long ones the first in reading order."""
-    cluster: Literal["connected", "star"] = "connected"
+    cluster: Cluster = "connected"
     """Duplicates of duplicates are one cluster (connected), or only what resembles the kept one is (star)."""
     seed: int = Field(1, ge=0, le=0xFFFFFFFF)
     """Of the permutations."""
@@ -83,10 +78,8 @@ def sketch(texts: pa.Array | pa.ChunkedArray, ids: U64, options: Options) -> dic
     Returns:
         ``documents``: DOCUMENT[d]; ``bands``: uint64[bands, k], the keys of those marked ``banded``, in order.
     """
-    data, offsets = _flat(texts)
-    first = (
-        np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, np.int64)
-    )
+    data, offsets = flat(texts)
+    first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, np.int64)
     method = Method(options.banding(), options.ngram, options.seed, options.kernel)
     found = sketch_texts(data, offsets, first, method)
     documents = np.zeros(first.size, DOCUMENT)
@@ -97,9 +90,7 @@ def sketch(texts: pa.Array | pa.ChunkedArray, ids: U64, options: Options) -> dic
     return {"documents": documents, "bands": found.keys}
 
 
-def joined(
-    sketches: Sequence[Mapping[str, npt.NDArray[Any]]], options: Options
-) -> dict[str, npt.NDArray[Any]]:
+def joined(sketches: Sequence[Mapping[str, npt.NDArray[Any]]], options: Options) -> dict[str, npt.NDArray[Any]]:
     """Return the sketch of several batches of whole documents, in order, as one; of none, an empty one."""
     none = sketch(pa.array([], pa.string()), np.empty(0, np.uint64), options)
     return {name: np.concatenate([none[name], *(one[name] for one in sketches)], axis=-1) for name in none}
@@ -120,50 +111,21 @@ def run(run_phase: RunPhase, parts: Sequence[TextPart], options: Options) -> Pat
         all they may resemble).
     """
     settings = {"version": VERSION, "options": options.model_dump()}
-    found = _candidates(run_phase, tuple(parts), options.banding().bands, settings)
-    plan = phases.read_plan(found)
-    spans = phases.spans(parts, found) if plan else []
-    shingles = run_phase(
-        "dedupe.shingles",
-        [phases.ShingleUnit(found, span.parts, span.base, options.ngram) for span in spans],
-        phases.shingle_candidates,
-        settings=settings,
-        weights=[span.weight for span in spans],
-    )
-    verified = run_phase(
-        "dedupe.verify",
-        [
-            phases.VerifyUnit(found, tuple(shingles), group, options.threshold, options.keep, options.cluster)
-            for group in plan
-        ],
-        phases.verify_group,
-        settings=settings,
-        weights=[group.shingles for group in plan],
-    )
-    unit = phases.ClusterUnit(tuple(parts), found, tuple(verified), options.threshold)
-    return run_phase("dedupe.clusters", [unit], phases.write_clusters, settings=settings)[0]
-
-
-def _flat(texts: pa.Array | pa.ChunkedArray) -> tuple[memoryview, I64]:
-    """Return the UTF-8 of all texts in one buffer, and where each begins and the last ends."""
-    array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
-    if not len(array):
-        return memoryview(b""), np.zeros(1, np.int64)
-    _, bounds, data = array.buffers()
-    width = np.int64 if pa.types.is_large_string(array.type) else np.int32
-    offsets = np.frombuffer(bounds, width)[array.offset : array.offset + len(array) + 1]
-    return memoryview(data or b""), offsets.astype(np.int64)
+    found = find_candidates(run_phase, parts, options.banding().bands, settings)
+    texts = shingle_units(found, parts, options.ngram)
+    weights = [unit.weight for unit in texts]
+    shingles = run_phase("dedupe.shingles", texts, write_shingles, settings=settings, weights=weights)
+    groups = [
+        GroupUnit(found, tuple(shingles), group, options.threshold, options.keep, options.cluster)
+        for group in read_plan(found)
+    ]
+    weights = [unit.group.units for unit in groups]
+    compared = run_phase("dedupe.compare", groups, compare_group, settings=settings, weights=weights)
+    verdicts = [VerdictUnit(found, tuple(compared), options.threshold)]
+    return run_phase("dedupe.verdicts", verdicts, write_verdicts, settings=settings)[0]
 
 
 def _exact(data: memoryview, bounds: I64) -> npt.NDArray[np.uint64]:
     """Return XXH3-128 of each document, uint64[d, 2]."""
-    ends = bounds.tolist()
-    hashes = b"".join(xxhash.xxh3_128_digest(data[start:stop]) for start, stop in pairwise(ends))
+    hashes = b"".join(xxhash.xxh3_128_digest(data[start:stop]) for start, stop in pairwise(bounds.tolist()))
     return np.frombuffer(hashes, ">u8").reshape(-1, 2).astype(np.uint64)
-
-
-def _candidates(
-    run_phase: RunPhase, parts: tuple[TextPart, ...], bands: int, settings: Mapping[str, Any]
-) -> Path:
-    unit = phases.CandidateUnit(parts, bands)
-    return run_phase("dedupe.candidates", [unit], phases.find_candidates, settings=settings)[0]

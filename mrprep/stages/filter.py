@@ -101,10 +101,11 @@ def _families(options: Options) -> Sequence[Family]:
     """Return the rules in the order in which they are asked: what names a fault best comes first."""
     return (
         (_any, _page_rules(options)),
+        (_is_latin, _latin_rules(options)),
         (_is_odd if _is_lenient(options) else _any, _character_rules(options)),
         (_is_lined, _line_rules(options)),
         (_is_dense, _repetition_rules(options)),
-        (_is_latin, _latin_rules(options)),
+        (language.lacks_small_words, _word_rules(options)),
     )
 
 
@@ -122,7 +123,6 @@ def _character_rules(options: Options) -> Sequence[Rule]:
         partial(garble.garbled, most=options.max_garbled),
         partial(garble.rare_characters, most=options.max_rare_characters),
         partial(garble.mixed_scripts, most=options.max_scripts),
-        partial(composition.encoded, most=options.max_encoded),
         partial(composition.symbols, most=options.max_symbols),
         partial(composition.digits, most=options.max_digits),
     )
@@ -149,9 +149,14 @@ def _latin_rules(options: Options) -> Sequence[Rule]:
     return (
         partial(composition.encoded, most=options.max_encoded),
         partial(composition.long_words, most=options.max_word_length),
+        partial(language.filler, most=options.max_filler),
+    )
+
+
+def _word_rules(options: Options) -> Sequence[Rule]:
+    return (
         partial(language.mash, most=options.max_mash),
         partial(language.no_small_words, least=options.min_words_for_small_words),
-        partial(language.filler, most=options.max_filler),
     )
 
 

@@ -23,7 +23,7 @@ from mrprep.tokenizers.assemble import Written, entries, write_tokens
 from mrprep.tokenizers.model_file import read_model
 from mrprep.tokenizers.sample import sample
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
-from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, train
+from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, Training, train
 
 VERSION = 1
 
@@ -39,7 +39,7 @@ class Options(BaseOptions):
     """Pieces of a trained vocabulary; None: 32,000, or as many as the text carries (one per 96 bytes)."""
     model_type: ModelType = "bpe"
     """Algorithm of a trained vocabulary: ``bpe`` (faster, and fewer tokens as measured) or ``unigram``."""
-    sample_bytes: int = Field(10_000_000, ge=1000)
+    sample_bytes: int = Field(4_000_000, ge=1000)
     """Bytes of surviving text that a vocabulary is trained on."""
     add_bos: bool = False
     """Open each document with the BOS of the tokenizer."""
@@ -75,19 +75,23 @@ def train_vocabulary(unit: VocabularyUnit, out: Path) -> None:
         MrprepError: the given model is none, or cannot close documents; or there is no text to train on.
     """
     options, path = unit.options, out / MODEL
-    trained: dict[str, Any] = {}
-    if options.model is not None:
+    if options.model is None:
+        training = {"training": _train(unit, path).facts()}
+        tokenizer = open_sentencepiece(path, checked=True)
+    else:
+        training = {}
         tokenizer = open_sentencepiece(options.model, eod=options.eod)
         shutil.copyfile(options.model, path)
-    else:
-        texts = sample(unit.parts, unit.verdict, limit=options.sample_bytes, seed=unit.seed)
-        training = train(texts, path, vocab_size=options.vocab_size, model_type=options.model_type)
-        trained = {"training": training.facts()}
-        tokenizer = open_sentencepiece(path, eod=options.eod, checked=True)
     if options.add_bos and tokenizer.bos_id is None:
         raise MrprepError("the tokenizer has no BOS piece: leave add_bos out, or use another model")
-    facts = tokenizer.facts() | trained
+    facts = tokenizer.facts() | training
     (out / FACTS).write_bytes(orjson.dumps(facts, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+
+
+def _train(unit: VocabularyUnit, path: Path) -> Training:
+    options = unit.options
+    texts = sample(unit.parts, unit.verdict, limit=options.sample_bytes, seed=unit.seed)
+    return train(texts, path, vocab_size=options.vocab_size, model_type=options.model_type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,12 @@ def count(written: Written, docs: npt.NDArray[np.void], *, add_bos: bool) -> dic
     ends = int(docs["ends"].sum())
     counts = {
         **documents,
+        "rows": {
+            "encoded": full.id.size,
+            "sampled_out": int((rows.copies == 0).sum()),
+            "empty": int(((rows.copies > 0) & (rows.start < 0)).sum()),
+            "copies": int(full.copies.sum()),
+        },
         "documents": ends,
         "pieces": int(docs.size),
         "tokens": int(docs["length"].sum()),

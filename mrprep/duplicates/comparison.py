@@ -1,0 +1,81 @@
+"""Candidates -> near duplicates: exact Jaccard within buckets, clusters, and which document of each stays."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from mrprep.duplicates.candidates import load_buckets
+from mrprep.duplicates.layout import REMOVED, Found, Group, Records
+from mrprep.duplicates.shingle_files import ShingleFiles
+from mrprep.minhash.buckets import Buckets
+from mrprep.minhash.clusters import best, components, stars
+from mrprep.minhash.jaccard import jaccard_of_pairs
+from mrprep.minhash.verify import verify
+from mrprep.order import I64
+
+Keep = Literal["longest", "first"]
+Cluster = Literal["connected", "star"]
+
+
+@dataclass(frozen=True)
+class GroupUnit:
+    """A group of candidates to compare, and how."""
+
+    found: Found
+    shingles: tuple[Path, ...]
+    group: Group
+    threshold: float
+    keep: Keep
+    cluster: Cluster
+
+
+def compare_group(unit: GroupUnit, out: Path) -> None:
+    """Write which documents of a group are near duplicates of which."""
+    group = unit.group
+    documents = np.load(unit.found.candidates / "candidates.npy", mmap_mode="r")[group.first : group.last]
+    shingles = ShingleFiles(unit.shingles, documents)
+    found = verify(
+        documents.size,
+        _buckets(unit.found, group),
+        lambda pairs: jaccard_of_pairs(pairs, shingles.get, shingles.sizes, unit.threshold),
+        unit.threshold,
+        every_pair=unit.cluster == "star",
+    )
+    survivors = _survivors(unit, documents, found.pairs)
+    np.save(out / "removed.npy", _removed(survivors, documents, shingles))
+    (out / "overflow.json").write_text(json.dumps(found.overflow))
+
+
+def _buckets(found: Found, group: Group) -> Buckets:
+    """Return the buckets of a group, its first candidate being 0."""
+    every = load_buckets(found.candidates, "candidate")
+    which = slice(group.first_bucket, group.last_bucket)
+    starts = every.starts[which]
+    ends = np.append(starts[1:], every.starts[which.stop : which.stop + 1])
+    stop = int(ends[-1]) if ends.size == starts.size else every.members.size
+    return Buckets(every.members[starts[0] : stop] - group.first, starts - starts[0])
+
+
+def _survivors(unit: GroupUnit, documents: I64, pairs: I64) -> I64:
+    """Return for each candidate of the group the one that is kept in its place, or itself."""
+    lengths = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")["units"][documents]
+    if unit.keep == "first":
+        lengths = np.zeros_like(lengths)
+    if unit.cluster == "star":
+        return stars(lengths, pairs)
+    return best(components(documents.size, pairs), lengths)
+
+
+def _removed(survivors: I64, documents: I64, shingles: ShingleFiles) -> Records:
+    gone = np.flatnonzero(survivors != np.arange(survivors.size))
+    first = np.arange(survivors.size)
+    np.minimum.at(first, survivors[gone], gone)
+    removed = np.zeros(gone.size, REMOVED)
+    removed["doc"], removed["survivor"] = documents[gone], documents[survivors[gone]]
+    removed["cluster"] = documents[first[survivors[gone]]]
+    pairs = np.column_stack([gone, survivors[gone]])
+    removed["jaccard"] = jaccard_of_pairs(pairs, shingles.get, shingles.sizes)
+    return removed

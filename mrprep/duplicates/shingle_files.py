@@ -1,0 +1,87 @@
+"""Shingle sets of candidates: written part by part while their texts are read, then mapped for comparison."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from mrprep.builddir.tables import TextPart
+from mrprep.duplicates.layout import Found, documents_in
+from mrprep.duplicates.texts import read_documents
+from mrprep.minhash.sketch import shingle_sets
+from mrprep.order import I64, U64
+
+TEXT_A_UNIT = 32 << 20
+"""Bytes of text.parquet out of which a unit of work reads its candidates."""
+
+
+@dataclass(frozen=True)
+class ShingleUnit:
+    """Parts that follow each other."""
+
+    found: Found
+    parts: tuple[TextPart, ...]
+    base: int
+    """Number of their first document."""
+    weight: int
+    """Bytes of their text.parquet."""
+    ngram: int
+
+
+def shingle_units(found: Found, parts: Sequence[TextPart], ngram: int) -> list[ShingleUnit]:
+    """Cut the parts into units of work; those without candidates are left out."""
+    candidates = np.sort(np.load(found.candidates / "candidates.npy"))
+    if not candidates.size:
+        return []
+    ends = np.cumsum(documents_in(parts)).tolist()
+    units: list[ShingleUnit] = []
+    base = start = weight = 0
+    for at, part in enumerate(parts, 1):
+        weight += (part.path / "text.parquet").stat().st_size
+        if weight >= TEXT_A_UNIT or at == len(parts):
+            low, high = np.searchsorted(candidates, [base, ends[at - 1]])
+            if low < high:
+                units.append(ShingleUnit(found, tuple(parts[start:at]), base, weight, ngram))
+            base, start, weight = ends[at - 1], at, 0
+    return units
+
+
+def write_shingles(unit: ShingleUnit, out: Path) -> None:
+    """Write the shingle sets of the candidates of some parts, in order of documents."""
+    ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")
+    candidates = np.sort(np.load(unit.found.candidates / "candidates.npy"))
+    wanted, sizes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    base = unit.base
+    with (out / "shingles.u64").open("wb") as file:
+        for part, documents in zip(unit.parts, documents_in(unit.parts), strict=True):
+            mine = candidates[slice(*np.searchsorted(candidates, [base, base + documents]))]
+            here = ranked[mine]
+            for texts, starts in read_documents(part.path, here["ordinal"] - part.base, here["rows"]):
+                for shingles, counts in shingle_sets(texts.data, texts.offsets, starts, unit.ngram):
+                    shingles.tofile(file)
+                    sizes.append(counts)
+            wanted.append(mine)
+            base += documents
+    np.save(out / "documents.npy", np.concatenate(wanted))
+    np.save(out / "sizes.npy", np.concatenate(sizes))
+
+
+class ShingleFiles:
+    """Shingle sets of some documents."""
+
+    def __init__(self, paths: Sequence[Path], documents: I64) -> None:
+        known = [np.load(path / "documents.npy") for path in paths]
+        sizes = [np.load(path / "sizes.npy") for path in paths]
+        which = np.searchsorted(np.concatenate(known), documents)
+        self.sizes: I64 = np.concatenate(sizes)[which]
+        """How many shingles each has."""
+        self._file = np.repeat(np.arange(len(paths)), [len(one) for one in known])[which]
+        self._at = np.concatenate([np.cumsum(one) - one for one in sizes])[which]
+        self._maps = [np.memmap(path / "shingles.u64", np.uint64, "r") for path in paths]
+
+    def get(self, number: int) -> U64:
+        """Return the shingles of the ``number``-th document, sorted and unique."""
+        at = self._at[number]
+        shingles: U64 = self._maps[self._file[number]][at : at + self.sizes[number]]
+        return shingles

@@ -86,9 +86,9 @@ def _read(shards: TrainingShards, share: Share, indices: npt.NDArray[np.int64]) 
     return iterator
 
 
-def splitter(shards: TrainingShards) -> Callable[..., tuple[Any, Any, Any]]:
+def splitter(layout: str, pad_id: int | None) -> Callable[..., tuple[Any, Any, Any]]:
     """Return the function, compiled into the step, from a layout's columns to (ids, labels, mask)."""
-    pad = -1 if shards.pad_id is None else shards.pad_id
+    pad = -1 if pad_id is None else pad_id
 
     def flat(ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         labels = ids[:, 1:]
@@ -97,4 +97,4 @@ def splitter(shards: TrainingShards) -> Callable[..., tuple[Any, Any, Any]]:
     def mcore(ids: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return ids, labels, mask.astype(ms.float32)
 
-    return flat if shards.layout == "flat" else mcore
+    return flat if layout == "flat" else mcore

@@ -1,0 +1,118 @@
+"""Whole runs through the launcher, shared by the tests: a few seconds of training each, 5-10 s of starting."""
+
+import math
+import shutil
+import threading
+import time
+
+import numpy as np
+import psutil
+import pytest
+from training_build import write_build
+
+from mrprep.errors import MrprepError
+from mrprep.training import metrics, train
+
+pytestmark = pytest.mark.mindspore
+
+VOCAB, STEPS = 64, 30
+PLAN = {"model": "tiny", "lr": 3e-3, "warmup": 3, "save_every": 10, "say": lambda line: None}
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory):
+    """Rows that follow one fixed permutation of the ids: each id says which comes next."""
+    follow = np.random.default_rng(0).permutation(VOCAB)
+    rows = np.empty((203, 33), np.int32)
+    rows[:, 0] = np.arange(203) % VOCAB
+    for place in range(1, 33):
+        rows[:, place] = follow[rows[:, place - 1]]
+    return write_build(tmp_path_factory.mktemp("build") / "b", {"input_ids": rows}, 2, vocab_size=VOCAB, pad_id=-1)
+
+
+@pytest.fixture(scope="module")
+def alone(build, tmp_path_factory):
+    """One rank on whole batches, undisturbed."""
+    return train(build, out=tmp_path_factory.mktemp("alone"), micro_batch=8, steps=STEPS, **PLAN)
+
+
+def _losses(run):
+    return [m["loss"] for m in metrics.read(run / "metrics.jsonl")]
+
+
+def test_the_loss_falls(alone):
+    losses = _losses(alone.run)
+    assert len(losses) == STEPS
+    assert losses[0] == pytest.approx(math.log(VOCAB), abs=0.3)
+    assert losses[-1] < 0.5 * losses[0]
+    assert (alone.first_loss, alone.last_loss, alone.steps) == (losses[0], losses[-1], STEPS)
+    assert alone.tokens == STEPS * 8 * 32
+
+
+def test_logs_of_a_good_run_are_clean(alone):
+    log = (alone.run / "logs/rank-0.log").read_text()
+    assert "Traceback" not in log
+    assert "NumPy" not in log
+
+
+def test_resume_is_equal_to_the_last_bit(alone, build, tmp_path):
+    shutil.copytree(alone.run, tmp_path / "run")
+    shutil.rmtree(tmp_path / "run/checkpoints/step-00000030")
+    said = []
+    again = train(build, out=tmp_path / "run", micro_batch=8, steps=STEPS, **PLAN | {"say": said.append})
+    assert "going on after step 20" in said
+    assert _losses(again.run) == _losses(alone.run)
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        assert (again.checkpoint / name).read_bytes() == (alone.checkpoint / name).read_bytes()
+
+
+def test_other_data_seed_or_batch_than_the_checkpoint_s_is_refused(alone, build):
+    with pytest.raises(MrprepError, match="the seed 0, now it is 1"):
+        train(build, out=alone.run, micro_batch=8, steps=STEPS, seed=1, **PLAN)
+    with pytest.raises(MrprepError, match="the global batch 8, now it is 4"):
+        train(build, out=alone.run, micro_batch=4, steps=STEPS, **PLAN)
+    with pytest.raises(MrprepError, match="hidden_size 128, now it is 256"):
+        train(build, out=alone.run, micro_batch=8, steps=STEPS, **PLAN | {"model": "10m"})
+
+
+def test_a_finished_run_is_not_run_again(alone, build):
+    began = time.monotonic()
+    assert train(build, out=alone.run, micro_batch=8, steps=STEPS, **PLAN) == alone
+    assert time.monotonic() - began < 1
+
+
+def _kill_a_rank_after(step, run, seen):
+    """Kill rank 1 once ``step`` steps are done; note when, and which processes there were."""
+    while len(metrics.read(run / "metrics.jsonl")) < step:
+        time.sleep(0.05)
+    ranks = psutil.Process().children(recursive=True)
+    victim = next(p for p in ranks if p.environ().get("MS_NODE_ID") == "1")
+    seen.update(ranks=ranks, at=time.monotonic())
+    victim.kill()
+
+
+def test_two_ranks_killed_and_resumed_give_the_losses_of_one(alone, build, tmp_path):
+    """Rank 1 is killed after step 12; the run ends in a sentence, goes on from step 10, and equals one rank's."""
+    run, seen = tmp_path / "run", {}
+    killer = threading.Thread(target=_kill_a_rank_after, args=(12, run, seen), daemon=True)
+    killer.start()
+    with pytest.raises(MrprepError, match=r"rank-1 was killed by SIGKILL.*rank-1\.log"):
+        train(build, out=run, ranks=2, micro_batch=4, steps=STEPS, **PLAN)
+    assert time.monotonic() - seen["at"] < 5
+    assert len(seen["ranks"]) == 3
+    assert not psutil.wait_procs(seen["ranks"], timeout=2)[1]
+
+    again = train(build, out=run, ranks=2, micro_batch=4, steps=STEPS, **PLAN)
+    assert again.steps == STEPS
+    assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5  # fp32 sums in another order
+    assert not psutil.Process().children(recursive=True)
+
+
+def test_an_error_in_a_rank_is_one_sentence_with_its_log(build, tmp_path):
+    """A shard that cannot be read."""
+    broken = tmp_path / "b"
+    shutil.copytree(build, broken)
+    (broken / "train/train-00001.mindrecord").write_bytes(b"no MindRecord")
+    with pytest.raises(MrprepError, match=r"rank-0: .*log: .*rank-0\.log") as caught:
+        train(broken, out=tmp_path / "run", micro_batch=8, steps=2, **PLAN)
+    assert "\n" not in str(caught.value)

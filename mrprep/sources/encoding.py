@@ -24,6 +24,8 @@ _BOMS = {  # UTF-32 first: its mark begins with that of UTF-16
 }
 _SEVEN_BIT = {b"~{": "hz", b"\x1b$B": "iso2022_jp_2", b"\x1b$@": "iso2022_jp_2", b"\x1b$)C": "iso2022_kr"}
 _ADVICE = "set encoding = for its source, or convert it to UTF-8"
+_FEW_IN_RECORDS = 100
+"""So many bytes that are not UTF-8 are taken for bad records, not for another encoding of all."""
 _FEW = 1000
 """Among this many bytes one may be none of UTF-8 in a file of UTF-8 or ASCII."""
 _USUAL_UTF16 = re.compile("[\t\n\r -~\xa0-\u024f\u0370-\u06ff\u0900-\u0e7f\u2010-\u2027\u3000-\u30ff\u4e00-\u9fa5"
@@ -117,7 +119,7 @@ def _not_utf8(sample: Sample, records: bool) -> Verdict:
     text = data.decode("utf-8", "surrogateescape")
     bad = len(_BAD_BYTE.findall(text))
     good = sum(map(len, _BEYOND_ASCII.findall(text)))
-    if good <= bad and bad and (guess := _legacy(sample)):
+    if good <= bad and bad > (_FEW_IN_RECORDS if records else 0) and (guess := _legacy(sample)):
         return guess
     if data.count(b"\0") * 4 > len(data):
         return Verdict("", 0.0, f"undecodable: is binary data, or damaged UTF-16; {_ADVICE}")

@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -92,13 +94,11 @@ def test_case_gives_its_answer(folder: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("tar")
-    with tarfile.open(CASES / "names-links-special.tar") as tar:
-        tar.extractall(folder, filter="fully_trusted")  # it holds a pipe and odd names on purpose
-    for path in [*folder.parents][:2]:
-        path.chmod(0o755)
-    return folder
+def unpacked() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory() as name, tarfile.open(CASES / "names-links-special.tar") as tar:
+        tar.extractall(name, filter="fully_trusted")  # it holds a pipe and odd names on purpose
+        Path(name).chmod(0o755)  # another user reads it below
+        yield Path(name)
 
 
 @pytest.mark.parametrize("name", IN_TAR)

@@ -131,7 +131,8 @@ def _other_script(data: bytes, whole: bool) -> tuple[str, float] | None:
     import chardet
 
     names = [name for script in _SCRIPTS for name in script.encodings]
-    guess = chardet.detect(data[:_LOOK].translate(None, _CONTROLS), compat_names=False, include_encodings=names)
+    look = data[:_LOOK].translate(None, _CONTROLS)
+    guess = chardet.detect(look, compat_names=False, include_encodings=names, no_match_encoding=names[0])
     name, confidence = guess["encoding"] or "", float(guess["confidence"] or 0.0)
     script = next((script for script in _SCRIPTS if name in script.encodings), None)
     if script is None or confidence < _LEAST_CONFIDENCE:

@@ -44,7 +44,7 @@ def read(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterat
                 plain = False
             if plain:
                 yield Document(Place(source, path, offset, line), text)
-            elif raw.strip(_WHITE):
+            elif raw.removeprefix(_BOM).strip(_WHITE):
                 yield from record(span, raw, offset, line, found)
             offset += len(raw) + 1
             line += 1

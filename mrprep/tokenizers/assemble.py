@@ -1,10 +1,11 @@
 """Turn the texts of one part into tokens with their BOS and EOD, and say where each stretch of them stands.
 
-Streams: memory is one row group of text with its ids, and about 60 bytes a text.
+Streams: memory is one row group of text, the ids of 4 MB of it, and about 60 bytes a text.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from mrprep.tokenizers.protocol import Ids, Offsets, Tokenizer
 
 Mask = npt.NDArray[np.bool_]
 
+BATCH_BYTES = 4 << 20
 NARROW_VOCABULARY = 65_536
 """Up to so many ids are written as uint16."""
 
@@ -163,7 +165,7 @@ def write_tokens(
 
 
 def _survivors(part: TextPart, alive: Mask | None) -> Iterator[tuple[I64, Any]]:
-    """Yield the ordinals and the table (id, source, text) of the surviving rows of each row group."""
+    """Yield the ordinals and the table (id, source, text) of surviving rows, some megabytes of text at a time."""
     import pyarrow.parquet as pq
 
     with pq.ParquetFile(part.path / "text.parquet") as file:
@@ -172,8 +174,20 @@ def _survivors(part: TextPart, alive: Mask | None) -> Iterator[tuple[I64, Any]]:
             table = file.read_row_group(group, ["id", "source", "text"])
             stop = start + table.num_rows
             places = np.arange(table.num_rows) if alive is None else np.flatnonzero(alive[start:stop])
-            yield part.base + start + places, table.take(places)
+            table, doc = table.take(places), part.base + start + places
+            for first, last in _batches(table):
+                yield doc[first:last], table.slice(first, last - first)
             start = stop
+
+
+def _batches(table: Any) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of stretches of rows of about BATCH_BYTES of text, or one longer row."""
+    import pyarrow.compute as pc
+
+    ends = np.cumsum(pc.binary_length(table["text"]).to_numpy(), dtype=np.int64)
+    cuts = np.flatnonzero(np.diff(ends // BATCH_BYTES)) + 1
+    bounds = [0, *cuts.tolist(), table.num_rows]
+    return ((first, last) for first, last in pairwise(bounds) if last > first)
 
 
 def _rows(doc: I64, table: Any, names: dict[str, int], weights: Mapping[str, float], seed: int) -> Rows:

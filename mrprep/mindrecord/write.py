@@ -25,7 +25,8 @@ Columns = Mapping[str, npt.NDArray[Any]]
 """A batch of rows: name -> array [rows, places]."""
 
 _DESCRIPTION = "mrprep"
-_ROOM = 1 << 20  # free bytes below which a failed write is put down to a full disk
+_ROOM = 16 << 20
+"""Bytes that stay free: MindRecord itself wants 10 MB, and can crash the process when a write fails (2.10)."""
 
 
 def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Written:
@@ -42,7 +43,7 @@ def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Writte
     """
     sums = Checksum(schema.columns)
     try:
-        _write(file, schema, _checked(batches, schema, sums))
+        _write(file, schema, _checked(batches, schema, sums, file))
         _index(file)
     except (OSError, RuntimeError) as error:
         raise _failure(file, error) from error
@@ -88,9 +89,11 @@ def _length(column: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
     return np.full((rows, 1), size, ">u8").view(np.uint8)
 
 
-def _checked(batches: Iterable[Columns], schema: Schema, sums: Checksum) -> Iterator[Columns]:
+def _checked(batches: Iterable[Columns], schema: Schema, sums: Checksum, file: Path) -> Iterator[Columns]:
     """Pass batches on, summed; MindRecord itself checks neither dtype nor shape of what it is given."""
     for batch in batches:
+        if shutil.disk_usage(file.parent).free < 2 * sum(array.nbytes for array in batch.values()) + _ROOM:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         for name, (dtype, places) in schema.columns.items():
             array = batch[name]
             if array.dtype != np.dtype(dtype) or array.shape[1:] != (places,):

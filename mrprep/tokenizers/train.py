@@ -31,6 +31,7 @@ import numpy.typing as npt
 
 from mrprep.errors import MrprepError
 from mrprep.order import I64
+from mrprep.printable import printable
 
 ModelType = Literal["bpe", "unigram"]
 
@@ -88,15 +89,15 @@ def train(texts: Sequence[str], out: Path, *, vocab_size: int | None, model_type
         model_type: ``bpe`` or ``unigram``.
 
     Raises:
-        MrprepError: there is no text to train on.
+        MrprepError: there is no text to train on, or the library cannot use it.
     """
     sample_bytes = sum(len(text.encode()) for text in texts)
     points, counts = _characters(texts)
-    if not points.size:
-        raise MrprepError("no text is left to train a tokenizer on: give one with --tokenizer, or other inputs")
     asked = vocab_size or DEFAULT_VOCABULARY
     wanted = vocab_size or min(asked, max(SMALLEST_VOCABULARY, RESERVED + sample_bytes // BYTES_PER_PIECE))
     kept = _frequent(points, counts, (wanted - RESERVED) // 2)
+    if not kept.any():
+        raise MrprepError("no text is left to train a tokenizer on: give one with --tokenizer, or other inputs")
     data = _run(_stretches(texts, points, kept), vocab_size=wanted, model_type=model_type)
     out.write_bytes(data)
     unreadable = np.isin(points, [ord(char) for char in UNREADABLE])
@@ -116,26 +117,31 @@ def _run(stretches: Iterator[str], *, vocab_size: int, model_type: ModelType) ->
 
     sentencepiece.set_min_log_level(2)
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=stretches,
-        model_writer=model,
-        model_type=model_type,
-        vocab_size=vocab_size,
-        hard_vocab_limit=False,
-        character_coverage=1.0,
-        byte_fallback=True,
-        split_digits=True,
-        normalization_rule_name="identity",
-        remove_extra_whitespaces=False,
-        add_dummy_prefix=False,
-        max_sentence_length=8 * STRETCH,
-        num_threads=THREADS,
-        minloglevel=2,
-        unk_id=0,
-        bos_id=1,
-        eos_id=2,
-        pad_id=3,
-    )
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=stretches,
+            model_writer=model,
+            model_type=model_type,
+            vocab_size=vocab_size,
+            hard_vocab_limit=False,
+            character_coverage=1.0,
+            byte_fallback=True,
+            split_digits=True,
+            normalization_rule_name="identity",
+            remove_extra_whitespaces=False,
+            add_dummy_prefix=False,
+            max_sentence_length=8 * STRETCH,
+            num_threads=THREADS,
+            minloglevel=2,
+            unk_id=0,
+            bos_id=1,
+            eos_id=2,
+            pad_id=3,
+        )
+    except RuntimeError as error:
+        raise MrprepError(
+            f"SentencePiece cannot be trained on this text ({printable(str(error))}): give a model with --tokenizer"
+        ) from None
     return model.getvalue()
 
 

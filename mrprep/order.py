@@ -33,7 +33,7 @@ def mix(values: U64) -> U64:
 
 def shuffle_keys(seed: int, ids: U64, copy: int = 0) -> U64:
     """Return the key by which documents are sorted into shards: hash(seed, id, copy), uint64[n]."""
-    salt = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64) + _GOLDEN * np.uint64(copy))
+    salt = mix(np.array([seed & 0xFFFFFFFFFFFFFFFF], np.uint64) + _GOLDEN * np.array([copy], np.uint64))
     return mix(ids ^ salt)
 
 

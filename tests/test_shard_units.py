@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from mrprep import order
 from mrprep.builddir.tables import PROVENANCE, TOKEN_ENTRY
 from mrprep.errors import MrprepError
-from mrprep.mindrecord.read import read_row
+from mrprep.mindrecord.read import read_row, read_rows
 from mrprep.sharding import bounds
 from mrprep.stages import pack, shard
 
@@ -80,12 +80,8 @@ class Built:
     def rows(self, index: int) -> list[list[int]]:
         file = self.directories[index] / self.units[index].file
         columns = list(self.units[index].schema.columns)[:2]
-        found = []
-        for row in range(self.counts[index]["rows"]):
-            read = read_row(file, row, columns)
-            ids = read["input_ids"].tolist()
-            found.append(ids if len(columns) == 1 else [*ids, int(read["labels"][-1])])
-        return found
+        read = [np.stack(column) for column in zip(*(row.values() for row in read_rows([file], columns)), strict=True)]
+        return (read[0] if len(columns) == 1 else np.column_stack([read[0], read[1][:, -1]])).tolist()
 
     def provenance(self, index: int) -> list[dict[str, Any]]:
         table = pq.read_table(self.directories[index] / "provenance.parquet")

@@ -29,11 +29,11 @@ class _Language:
 
 _WEST, _CENTRE = ("cp1252",), ("cp1250", "iso8859-2")
 _LANGUAGES = (
-    _Language(_WEST, "àáâäåèéêëìíîïòóôöùúûüñçœæÿß"),  # Romance, German, Dutch, and most others
+    _Language(_WEST, "àáâäåèéêëìíîïòóôöùúûüñçœæß"),  # Romance, German, Dutch, and most others
     _Language(_WEST, "áâãàçéêíóôõúü"),  # Portuguese
     _Language(_WEST, "åäöæøéèêóòôüà"),  # Nordic
     _Language(_WEST, "áéíóúýþæöð"),  # Icelandic
-    _Language(_WEST, "õäöüšž"),  # Estonian
+    _Language(_WEST, "õäöüšž", "õäöü"),  # Estonian
     _Language(_CENTRE, "ąćęłńóśźż", "ąęłśż"),  # Polish
     _Language(_CENTRE, "áčďéěíňóřšťúůýžöü", "ěřůčšž"),  # Czech
     _Language(_CENTRE, "áäčďéíĺľňóôŕšťúýžöü", "čšžťľ"),  # Slovak
@@ -46,12 +46,17 @@ _LANGUAGES = (
 )
 _LATIN_ENCODINGS = ("cp1252", "cp1250", "iso8859-2", "cp1257", "cp1254")
 
-_MARKS = "\xa0¡¢£¤¥¦§¨©«¬\xad®°±²³´¶·¸¹»¼½¾¿ªº×÷€‚„…†‡‰‹›‘’“”•–—™"
+_MARKS = "\xa0¡¢£¤¥¦§©«¬\xad®°±²³´¶·¸¹»¼½¾¿ªº×÷€‚„…†‡‰‹›‘’“”•–—™"
 _HAN = "\u4e00-\u9fff\u3400-\u4dbf\U00020000-\U0003ffff"
 _CJK = _HAN + "\u2010-\u266f\u3000-\u303f\u3200-\u33ff\uff01-\uffef·×÷°±§¨Α-ωА-я"
 _JOINING = "\xa0\xad’‘´·"
 """Of the marks, those that may stand inside a word."""
-_INSIDE = re.compile(f"[A-Za-z][{re.sub(f'[{_JOINING}]', '', _MARKS)}][A-Za-z]")
+_BEYOND = re.compile(r"[^\0-\x7f]")
+_INSIDE = re.compile(rf"(?<=[^\W\d_])[{re.sub(f'[{_JOINING}]', '', _MARKS)}](?=[^\W\d_])")
+_ODD_MARKS = re.compile(r"[¡-¿]{2}|¡[A-Z]\b|[^\W\d_][¡¢£¤¥¿‚„†‡‰]")
+_AFTER = re.compile(r"[^\W\d_][ª°±²³´µ¶¹º¼½¾¬¦§]")
+"""What may follow a word now and then, but not often."""
+_ALONE = re.compile(r"(?<!\w)(?![àáâäåéèêëíìîóòôöúùûüæø])[^\W\d_a-zA-Z](?!\w)")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\f\r\x1b"))
 
 
@@ -67,7 +72,7 @@ class _Script:
     others: str = _MARKS
     """Class of what else may come."""
     alphabetic: bool = True
-    """Whether its words are of its own letters alone, none of them more than a fifth of a text."""
+    """Whether its words are of its own letters alone, none of them more than a quarter of a text."""
 
 
 _SCRIPTS = (
@@ -89,27 +94,34 @@ def detect(data: bytes, whole: bool) -> tuple[str, float]:
         data: a sample of it.
         whole: whether the sample is all; if not, it may end inside a character.
     """
+    if data.count(b"\0") * 4 > len(data):
+        return "", 0.0
     return _latin(data) or _other_script(data, whole) or ("", 0.0)
 
 
 def _latin(data: bytes) -> tuple[str, float] | None:
     """Return the first of the Latin encodings that fit, if they all make the same text of the data."""
+    if data.count(b"\0") * 100 > len(data):
+        return None
     texts = {name: text for name in _LATIN_ENCODINGS if (text := _decoded(data[:_LOOK], name)) is not None}
     fits = [name for name, text in texts.items() if _is_latin(text, name)]
-    return (fits[0], 0.9) if fits and len({texts[name] for name in fits}) == 1 else None
+    if len({texts[name] for name in fits}) > 1:
+        fits = [name for name in fits if len(_AFTER.findall(texts[name])) * 10 <= len(_BEYOND.findall(texts[name]))]
+    if len({texts[name] for name in fits}) != 1:
+        return None
+    return fits[0], 0.9 if len(_BEYOND.findall(texts[fits[0]])) >= 20 else 0.6
 
 
 def _is_latin(text: str, name: str) -> bool:
     """Return whether the letters beyond ASCII are those of one language, and the rest is where it belongs."""
-    beyond = Counter(re.findall(r"[^\0-\x7f]", text))
+    beyond = Counter(_BEYOND.findall(text))
     total = beyond.total()
     letters = Counter[str]()
     for char, count in beyond.items():
         if char.isalpha() and char not in "ªº":
             letters[char.lower()[0]] += count
     odd = sum(count for char, count in beyond.items() if not char.isalpha() and char not in _MARKS)
-    misplaced = len(_INSIDE.findall(text)) + _capitals_inside(text)
-    if odd or misplaced * 50 > total or len(re.findall("[A-Za-z]", text)) < 2 * total:
+    if odd or _misplaced(text) * 50 > total or len(re.findall("[A-Za-z]", text)) < 2 * total:
         return False
     return any(name in language.encodings and _covers(language, letters) for language in _LANGUAGES)
 
@@ -121,9 +133,13 @@ def _covers(language: _Language, letters: Counter[str]) -> bool:
     return covered >= 0.99 * total and (not language.core or (len(core) >= 2 and sum(core) >= 0.05 * total))
 
 
-def _capitals_inside(text: str) -> int:
-    """Count capitals beyond ASCII that follow a small letter."""
-    return sum(pair[1].isupper() for pair in re.findall(r"[a-zß-öø-ÿ][^\0-\x7f]", text))
+def _misplaced(text: str) -> int:
+    """Count what right text hardly has: marks in or after words, two marks together, capitals after small letters.
+
+    And letters beyond ASCII on their own, save for small vowels, which are words in some languages.
+    """
+    capitals = sum(pair[1].isupper() for pair in re.findall(r"[a-zß-öø-ÿ][^\0-\x7f]", text))
+    return sum(len(pattern.findall(text)) for pattern in (_INSIDE, _ODD_MARKS, _ALONE)) + capitals
 
 
 def _other_script(data: bytes, whole: bool) -> tuple[str, float] | None:
@@ -149,12 +165,12 @@ def _is_of(script: _Script, text: str) -> bool:
         return False
     if not script.alphabetic:
         return True
-    [(_, most)] = Counter(letters).most_common(1)
+    most: int = max(Counter(letters).values())
     ascii_letter = "[A-HJ-Za-hj-z]"  # Belarusian and Ukrainian are often typed with a Latin i
     mixed = len(re.findall(f"{ascii_letter}[{script.letters}]|[{script.letters}]{ascii_letter}", text))
     pairs = re.findall(f"([{script.letters}])(?=([{script.letters}]))", text)
-    humps = sum(a.islower() and b.isupper() for a, b in pairs)
-    return max(mixed, humps) * 50 <= len(letters) and (most * 5 <= len(letters) or len(letters) < 100)
+    humps = len([a for a, b in pairs if a.islower() and b.isupper()])
+    return max(mixed, humps) * 50 <= len(letters) and (most * 4 <= len(letters) or len(letters) < 100)
 
 
 def _decoded(data: bytes, name: str, whole: bool = True) -> str | None:

@@ -30,6 +30,8 @@ _FEW = 1000
 """Among this many bytes one may be none of UTF-8 in a file of UTF-8 or ASCII."""
 _USUAL_UTF16 = re.compile("[\t\n\r -~\xa0-\u024f\u0370-\u06ff\u0900-\u0e7f\u2010-\u2027\u3000-\u30ff\u4e00-\u9fa5"
                           "\uac00-\ud7a3\uff00-\uffef]")  # fmt: skip
+_COMMON = re.compile("[\t\n -~\u3000-\u3002\uff0c]")
+"""Spaces, line ends, stops, ASCII: a fiftieth of any text."""
 _BEYOND_ASCII = re.compile("[^\0-\x7f\udc80-\udcff]+")
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 
@@ -141,7 +143,8 @@ def _utf16_without_mark(data: bytes) -> Verdict | None:
     shares = {}
     for name in ("utf-16-le", "utf-16-be"):
         text = head.decode(name, "replace")
-        shares[name] = len(_USUAL_UTF16.findall(text)) / max(len(text), 1)
+        usual = len(_USUAL_UTF16.findall(text)) / max(len(text), 1)
+        shares[name] = usual if len(_COMMON.findall(text)) * 50 >= len(text) else 0.0
     name, other = sorted(shares, key=lambda each: -shares[each])
     if len(head) >= 16 and shares[name] >= 0.98 and shares[other] < 0.9:
         return Verdict(name, shares[name])

@@ -8,6 +8,7 @@ Two phases. ``vocabulary`` is one unit: it copies the given model, or trains one
 
 import shutil
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from mrprep.errors import BugError, MrprepError
 from mrprep.options import Options as BaseOptions
 from mrprep.tokenizers.assemble import Written, entries, write_tokens
 from mrprep.tokenizers.model_file import read_model
+from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.tokenizers.sample import sample
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, Training, train
@@ -77,7 +79,7 @@ def train_vocabulary(unit: VocabularyUnit, out: Path) -> None:
     options, path = unit.options, out / MODEL
     if options.model is None:
         training = {"training": _train(unit, path).facts()}
-        tokenizer = open_sentencepiece(path, checked=True)
+        tokenizer = open_sentencepiece(path, eod=options.eod, checked=True)
     else:
         training = {}
         tokenizer = open_sentencepiece(options.model, eod=options.eod)
@@ -113,15 +115,15 @@ class TokenizeUnit:
 def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
     """Write ``tokens.npy``, ``docs.npy`` (TOKEN_ENTRY) and ``counts.json`` of one part.
 
-    ``counts.json``: of surviving documents, each once: ``kept`` = ``encoded`` + ``sampled_out`` +
-    ``empty``; of what is written, each copy counted: ``documents``, ``pieces``, ``tokens`` (BOS and EOD
-    too), ``bos``, ``eod``, ``unknown``, ``bytes`` (UTF-8 of the texts), and ``by_source`` with
-    ``documents``, ``tokens``, ``bytes`` of each.
+    ``counts.json`` holds, of surviving documents, each once: ``kept`` = ``encoded`` + ``sampled_out`` + ``empty``
+    (no ids); of their rows: ``rows.encoded``, ``rows.sampled_out``, ``rows.empty``, and ``rows.copies`` written; of
+    what is written, each copy counted: ``documents``, ``pieces``, ``tokens`` (BOS and EOD too), ``bos``, ``eod``,
+    ``unknown``, ``bytes`` (UTF-8 of the texts), and ``by_source`` with ``documents``, ``tokens``, ``bytes`` of each.
 
     Raises:
         BugError: the counts do not add up.
     """
-    tokenizer = open_sentencepiece(unit.model, eod=unit.eod, checked=True)
+    tokenizer = _open(unit.model, unit.eod, unit.model.stat().st_mtime_ns)
     written = write_tokens(
         unit.part,
         _alive(unit),
@@ -135,6 +137,12 @@ def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
     np.save(out / "docs.npy", docs)
     counts = count(written, docs, add_bos=unit.add_bos)
     (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_SORT_KEYS))
+
+
+@lru_cache(maxsize=1)
+def _open(model: Path, eod: str | None, _changed: int) -> Tokenizer:
+    """Open the model once for all parts that a worker encodes."""
+    return open_sentencepiece(model, eod=eod, checked=True)
 
 
 def _alive(unit: TokenizeUnit) -> npt.NDArray[np.bool_] | None:
@@ -193,10 +201,15 @@ def _by_source(written: Written, docs: npt.NDArray[np.void]) -> dict[str, dict[s
 
 
 def _must_add_up(counts: dict[str, Any], written: Written) -> None:
+    """Check that every kept document is accounted for, and that kept rows times their copies were written."""
     accounted = counts["encoded"] + counts["sampled_out"] + counts["empty"]
     if counts["kept"] != accounted:
         raise BugError(f"tokenize: {counts['kept']} documents kept, {accounted} accounted for")
     rows = written.encoded
     last = np.append(rows.id[1:] != rows.id[:-1], [True])[: rows.id.size]
-    if counts["documents"] != int(rows.copies[last].sum()):
-        raise BugError(f"tokenize: {counts['documents']} documents written, {rows.copies[last].sum()} wanted")
+    wanted = int(rows.copies.sum()), int(rows.copies[last].sum())
+    if (counts["pieces"], counts["documents"]) != wanted:
+        raise BugError(
+            f"tokenize: {counts['pieces']} pieces of {counts['documents']} documents written, "
+            f"{wanted[0]} of {wanted[1]} wanted"
+        )

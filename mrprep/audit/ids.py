@@ -1,0 +1,71 @@
+"""Do the ids fit the vocabulary, and do control ids stand only where packing puts them?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mrprep.audit.block import Block
+from mrprep.audit.finding import Finding, Tally
+from mrprep.tokenizers.protocol import Tokenizer
+
+
+class Range:
+    """Ids from 0 to before the size of the vocabulary; a single other one ends a training run, or worse."""
+
+    def __init__(self, vocab_size: int) -> None:
+        self._vocab_size = vocab_size
+        self._tokens = Tally()
+
+    def see(self, block: Block) -> None:
+        """Take in a block."""
+        bad = (block.tokens < 0) | (block.tokens >= self._vocab_size)
+        rows = np.flatnonzero(bad.any(axis=1))
+        self._tokens.add(int(bad.sum()), bad.size, block.row_examples(rows))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the judgement."""
+        found = self._tokens
+        yield found.finding(
+            "id-range",
+            "failure" if found.hits else "ok",
+            found.hits,
+            1,
+            f"{found.hits:,} of {found.total:,} ids lie outside of 0 to {self._vocab_size - 1}",
+            "the shards were not made with this tokenizer: build again, or put its own tokenizer back",
+        )
+
+
+class Control:
+    """Control and unused pieces within text: a text can never make them, so they are a fault of the data.
+
+    EOD at the end of a document and BOS at its beginning are where they belong.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        special = tokenizer.special
+        self._ids = np.array(sorted(special["control"] | special["unused"]), np.int32)
+        self._eod, self._bos = tokenizer.eod_id, tokenizer.bos_id
+        self._tokens = Tally()
+
+    def see(self, block: Block) -> None:
+        """Take in a block."""
+        bad = np.isin(block.tokens, self._ids) & block.text
+        at, row, end = block.stretches.at, block.stretches.row, block.stretches.at + block.stretches.length - 1
+        bad[row, end] &= block.tokens[row, end] != self._eod
+        opens = block.stretches.token == 0
+        if self._bos is not None:
+            bad[row[opens], at[opens]] &= block.tokens[row[opens], at[opens]] != self._bos
+        hits = np.unique(block.owner[bad]).tolist()
+        self._tokens.add(int(bad.sum()), int(block.text.sum()), (block.example(stretch) for stretch in hits))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the judgement."""
+        found = self._tokens
+        yield found.finding(
+            "control-ids",
+            "failure" if found.hits else "ok",
+            found.hits,
+            1,
+            f"{found.hits:,} control or unused ids stand inside of texts",
+            "a model would learn that documents end or begin there: build again with mrprep's tokenize stage",
+        )

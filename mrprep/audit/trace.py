@@ -1,0 +1,105 @@
+"""From rows to the documents in them, and from documents to where they came from and to their text.
+
+Reads no more row groups than the documents asked for stand in, each once, one at a time.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrprep.audit.block import Stretches
+from mrprep.builddir.manifest import Build
+from mrprep.errors import MrprepError
+from mrprep.order import I64
+from mrprep.printable import printable
+from mrprep.provenance.tables import Found
+
+_WHERE = ["id", "source", "path", "line", "piece"]
+
+
+def stretches(build: Build, shard: Mapping[str, Any], rows: I64) -> Stretches:
+    """Return what stands in some rows of a shard.
+
+    Args:
+        build: the build.
+        shard: its entry in the manifest.
+        rows: their numbers, rising.
+
+    Raises:
+        MrprepError: the provenance table is missing or damaged.
+    """
+    found: dict[str, list[I64]] = {name: [] for name in Stretches.__slots__}
+    with _table(build, shard["provenance"]) as file:
+        for group in range(file.num_row_groups):
+            columns = {name: _numbers(column) for name, column in _columns(file.read_row_group(group))}
+            place = np.searchsorted(rows, columns["row"])
+            wanted = rows[np.minimum(place, rows.size - 1)] == columns["row"]
+            columns["row"] = place
+            for name, parts in found.items():
+                parts.append(columns[name][wanted])
+    return Stretches(**{name: np.concatenate([np.zeros(0, np.int64), *parts]) for name, parts in found.items()})
+
+
+def places(build: Build, docs: I64) -> dict[int, Found]:
+    """Return where documents came from, by row ordinal.
+
+    Raises:
+        MrprepError: a text table is missing or damaged.
+    """
+    return {
+        doc: Found(row["id"], row["source"], row["path"], row["line"], row["piece"], doc)
+        for doc, row in _rows(build, docs, _WHERE)
+    }
+
+
+def texts(build: Build, docs: I64) -> Iterator[tuple[int, str]]:
+    """Yield (row ordinal, cleaned text) of documents, by rising ordinal.
+
+    Raises:
+        MrprepError: a text table is missing or damaged.
+    """
+    for doc, row in _rows(build, docs, ["text"]):
+        yield doc, row["text"]
+
+
+def _rows(build: Build, docs: I64, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
+    wanted = np.unique(docs)
+    for part in build.manifest["text"]["parts"]:
+        low, high = np.searchsorted(wanted, (part["base"], part["base"] + part["rows"]))
+        if low < high:
+            yield from _rows_of_part(build, part, wanted[low:high], columns)
+
+
+def _rows_of_part(
+    build: Build, part: Mapping[str, Any], docs: I64, columns: list[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    with _table(build, part["file"]) as file:
+        base = part["base"]
+        for group in range(file.num_row_groups):
+            end = base + file.metadata.row_group(group).num_rows
+            mine = docs[slice(*np.searchsorted(docs, (base, end)))]
+            if mine.size:
+                table = file.read_row_group(group, columns, use_threads=False).take(pa.array(mine - base))
+                yield from zip(mine.tolist(), table.to_pylist(), strict=True)
+            base = end
+
+
+@contextmanager
+def _table(build: Build, name: str) -> Iterator[pq.ParquetFile]:
+    try:
+        with pq.ParquetFile(build.file(name)) as file:
+            yield file
+    except (OSError, KeyError, pa.ArrowException) as error:
+        raise MrprepError(f"{printable(name)} cannot be read ({printable(str(error))}): run mrprep verify") from None
+
+
+def _columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    return zip(table.column_names, table.columns, strict=True)
+
+
+def _numbers(column: pa.ChunkedArray) -> I64:
+    return np.asarray(column.to_numpy(), np.int64)

@@ -41,7 +41,7 @@ def columns(layout: Layout, tokens: I32, row: I64, end: I64, documents: int) -> 
     return {
         "input_ids": tokens[:, :-1],
         "labels": tokens[:, 1:],
-        "loss_mask": (places + 1 < used[:, None]).astype(np.float32),
+        "loss_mask": (places + 1 < used[:, None]).astype(np.int32),
         "position_ids": places.astype(np.int32) - np.maximum.accumulate(starts, axis=1),
         "actual_seq_len": ends,
     }

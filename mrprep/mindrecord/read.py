@@ -16,7 +16,7 @@ from mrprep.errors import MrprepError
 from mrprep.mindrecord import core
 from mrprep.mindrecord.checksum import Checksum, Written
 from mrprep.mindrecord.errors import reason
-from mrprep.mindrecord.schema import index_of
+from mrprep.mindrecord.schema import DTYPE, index_of
 from mrprep.printable import printable
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -87,8 +87,7 @@ def read_row(file: Path, index: int, columns: Sequence[str]) -> Columns:
     if not 0 <= index < count_rows(file):
         raise IndexError(f"row {index} asked for, there are 0 to {count_rows(file) - 1}")
     row = next(islice(_stored_rows(file, columns), index, None))
-    dtypes = {name: np.float32 if name == "loss_mask" else np.int32 for name in columns}
-    return {name: np.frombuffer(bytes(row[name]), dtypes[name]) for name in columns}
+    return {name: np.frombuffer(bytes(row[name]), DTYPE) for name in columns}
 
 
 def check_rows(file: Path, columns: Sequence[str]) -> Written:

@@ -18,7 +18,7 @@ from mrprep.errors import BugError, MrprepError
 from mrprep.mindrecord import core
 from mrprep.mindrecord.checksum import Checksum, Written
 from mrprep.mindrecord.errors import reason
-from mrprep.mindrecord.schema import Schema, index_of
+from mrprep.mindrecord.schema import DTYPE, Schema, index_of
 from mrprep.printable import printable
 
 Columns = Mapping[str, npt.NDArray[Any]]
@@ -35,7 +35,7 @@ def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Writte
     Args:
         file: its final name; a MindRecord file cannot be renamed, its directory can.
         schema: columns, header and page size.
-        batches: every column of the schema, arrays [rows, places] of its dtype; some hundreds of rows each.
+        batches: every column of the schema, int32[rows, places]; some hundreds of rows each.
 
     Raises:
         MrprepError: the disk is full, or the file cannot be written.
@@ -55,7 +55,7 @@ def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Writte
 
 def _write(file: Path, schema: Schema, batches: Iterable[Columns]) -> None:
     library = core.load()
-    fields = {name: {"type": dtype, "shape": [places]} for name, (dtype, places) in schema.columns.items()}
+    fields = {name: {"type": DTYPE, "shape": [places]} for name, places in schema.columns.items()}
     header = library.ShardHeader()
     header.add_schema(library.Schema.build(_DESCRIPTION, fields))
     stored = header.get_meta()[0].get_schema_content()["blob_fields"]
@@ -94,10 +94,10 @@ def _checked(batches: Iterable[Columns], schema: Schema, sums: Checksum, file: P
     for batch in batches:
         if shutil.disk_usage(file.parent).free < 2 * sum(array.nbytes for array in batch.values()) + _ROOM:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        for name, (dtype, places) in schema.columns.items():
+        for name, places in schema.columns.items():
             array = batch[name]
-            if array.dtype != np.dtype(dtype) or array.shape[1:] != (places,):
-                raise BugError(f"column {name} is {array.dtype}{list(array.shape[1:])}, not {dtype}[{places}]")
+            if array.dtype != np.dtype(DTYPE) or array.shape[1:] != (places,):
+                raise BugError(f"column {name} is {array.dtype}{list(array.shape[1:])}, not {DTYPE}[{places}]")
         sums.update(batch)
         yield batch
 

@@ -210,7 +210,7 @@ def _shards(tokens: int, unit: SplitUnit) -> int:
     if unit.options.shard_size:
         wide = any(np.load(part / "tokens.npy", mmap_mode="r").dtype.itemsize > 2 for part in unit.parts)
         row = row_bytes(columns_of(unit.pack.layout, unit.pack.seq, pack.DOCUMENTS_A_ROW))
-        size = tokens * row // (unit.pack.seq + 1) // (1 if wide else 2)
+        size = tokens * row // (unit.pack.seq + 1) // (1 if wide else 2)  # ids of a small vocabulary: half the bytes
         wanted = -(-size // unit.options.shard_size)
     else:
         wanted = -(-tokens // _SHARD_TOKENS)

@@ -83,23 +83,6 @@ def test_kept_as_the_very_same_object(text: str) -> None:
     assert next(iter(clean([document], Options()))) is document
 
 
-REQUESTED = [
-    ({"replacement": True}, "a\ufffd\ufffdb\ufffd", "ab", {"replacement": 2}),
-    ({"private_use": True}, "径\ue6a1\uf8ff\U000f0001x", "径x", {"private_use": 1}),
-    ({"half_width": True}, "价格：１（含税），…", "价格:1(含税),…", {"half_width": 5}),
-    ({"unicode": "nfkc"}, "价格：１２，ﬁne…é", "价格:12,fine...é", {"nfkc": 6}),
-    ({"unicode": "as-is"}, "e\u0301", "e\u0301", {}),
-]
-
-
-@pytest.mark.parametrize(("options", "before", "after", "edits"), REQUESTED)
-def test_requested_rule(options: dict[str, object], before: str, after: str, edits: dict[str, int]) -> None:
-    document = cleaned(before, **options)
-    assert document.text == after
-    assert document.edits == edits
-    assert cleaned(after, **options).edits == {}
-
-
 SWITCHES = [row for row in TABLE if row[0] not in {"nfc"}]
 
 

@@ -20,13 +20,10 @@ _JOINING = (
     "\ua800-\ua8ff\ua980-\uaaff\uabc0-\uabff\ufb1d-\ufdcf\ufdf0-\ufdff\ufe70-\ufefc"
     "\U00010a00-\U00010fff\U00011000-\U00011fff\U0001e900-\U0001e95f"
 )
-_EMOJI = (
-    "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u2328\u232b-\u23ff\u24c2\u25a0-\u27bf\u2934\u2935"
-)
+_EMOJI = "\xa9\xae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u2328\u232b-\u23ff\u24c2\u25a0-\u27bf\u2934\u2935"
 _EMOJI += "\u2b00-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff"
 _VARIANT = (
-    _EMOJI
-    + "#*0-9\u2010-\u2027\u2030-\u205e\u2070-\u2125\u2127-\u2129\u212c-\u218f\u2200-\u22ff\u2460-\u259f"
+    _EMOJI + "#*0-9\u2010-\u2027\u2030-\u205e\u2070-\u2125\u2127-\u2129\u212c-\u218f\u2200-\u22ff\u2460-\u259f"
     "\u27c0-\u2adb\u2add-\u2aff\u3001-\u3029\u3400-\u9fff\u1000-\u109f\ua840-\ua87f\uff01-\uff60"
     "\U00020000-\U0002f7ff\U00030000-\U0003ffff"
 )

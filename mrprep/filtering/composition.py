@@ -30,7 +30,7 @@ def encoded(profile: Profile, most: float) -> Complaint | None:
     """Complain about base64, hashes and hex dumps: tokens of 40 characters that mix letters and digits."""
     kinds = profile.kinds
     dense = kinds[Kind.SPACE] < _SPACED * len(profile.sample)
-    numeric = kinds[Kind.DIGIT] > most / 2 * profile.inked
+    numeric = kinds[Kind.DIGIT] > most * 0.8 * profile.inked
     if profile.wide > profile.latin or not (dense or numeric):
         return None
     tokens = profile.sample.split()
@@ -50,7 +50,7 @@ def _is_hex(token: str) -> bool:
 
 def long_words(profile: Profile, most: float) -> Complaint | None:
     """Complain about Latin text whose words are on average longer than ``most`` characters."""
-    if profile.latin < _LEAST_LATIN or profile.latin * 2 < profile.inked:
+    if profile.latin < _LEAST_LATIN or profile.latin * 2 < profile.inked or profile.wide * 20 > profile.inked:
         return None
     length = profile.inked / (profile.kinds[Kind.SPACE] + 1)
     if length <= most:

@@ -1,7 +1,7 @@
 """Latin text without the small words of any language: keyboard mash, random letters, key words, filler.
 
-The words of a text are looked at only when none of the commonest small words is found, so running text costs
-one short search.
+The words of a text are looked at only when the very commonest are missing, so running English costs one or two
+short searches.
 """
 
 import re
@@ -9,7 +9,10 @@ import re
 from mrprep.filtering.complaint import Complaint, too_much
 from mrprep.filtering.profile import Profile
 
-_COMMON = (" the ", " of ", " and ", " to ", " de ")
+_COMMON = (" of ", " and ", " to ", " in ", " de ")
+_COMMON_EVERY = 300
+"""Characters in which running text has at least one of the commonest words; English has seven."""
+_WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = "the of and to in is for on with that be have a"
 _ROMANCE = "de la le les et des un une est el los las y en que por con il di che e o os da do em"
 _GERMANIC = "der die das und ist ein zu het een van og och att det som er på i"
@@ -18,19 +21,30 @@ _SMALL_WORDS = frozenset(f"{_ENGLISH} {_ROMANCE} {_GERMANIC} {_OTHERS}".split())
 _LEAST_SHARE = 0.02
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}|[qwrt]{3}|[sdfghjkl]{4}|[zxcvbnm]{4}")
 _LEAST_WORDS = 8
-_LOREM_EVERY = 1000
+_FILLER = "orem ipsum"
+_FILLER_EVERY = 1000
+
+
+def lacks_common_words(profile: Profile) -> bool:
+    """Tell whether a text is Latin and has next to none of the commonest English and Romance words."""
+    sample = profile.sample
+    if profile.latin * 3 < profile.inked * 2 or profile.wide * 20 > profile.inked:
+        return False
+    if sample.count(" the ") * _COMMON_EVERY >= len(sample):
+        return False
+    return sum(map(sample.count, _COMMON)) * _COMMON_EVERY < len(sample)
 
 
 def no_small_words(profile: Profile, least: int) -> Complaint | None:
-    """Complain about Latin text of ``least`` words and more in which small words are under 2 %."""
+    """Complain about ``least`` words and more of which under 2 % are small; 0 never complains."""
     words = _words_if_strange(profile)
-    if len(words) < max(1, least):
+    if not least or len(words) < least:
         return None
-    return Complaint("no-small-words", f"hardly a small word among {len(words)}, at least 2.0% wanted")
+    return Complaint("no-small-words", f"of {len(words)} words hardly a small one, at least {_LEAST_SHARE:.1%} wanted")
 
 
 def mash(profile: Profile, most: float) -> Complaint | None:
-    """Complain about Latin words that nobody can pronounce, in text without small words."""
+    """Complain about words that nobody can pronounce, in a text without small words."""
     words = [word for word in _words_if_strange(profile) if len(word) > 3]
     if len(words) < _LEAST_WORDS:
         return None
@@ -38,18 +52,15 @@ def mash(profile: Profile, most: float) -> Complaint | None:
     return too_much("mash", "of the words without vowels", odd / len(words), most)
 
 
-def _words_if_strange(profile: Profile) -> list[str]:
-    """Return the words in lower case if the text is Latin and small words are too few, else nothing."""
-    if profile.latin * 3 < profile.inked * 2 or any(word in profile.sample for word in _COMMON):
-        return []
-    words = [word for word in profile.sample.lower().split() if word.isalpha()]
-    small = sum(map(_SMALL_WORDS.__contains__, words))
-    return words if small < _LEAST_SHARE * len(words) else []
-
-
 def filler(profile: Profile, most: int) -> Complaint | None:
     """Complain about *lorem ipsum*, the filler of printers, more than ``most`` times in 1,000 characters."""
-    count = profile.sample.count("orem ipsum")
-    if count * _LOREM_EVERY <= most * max(_LOREM_EVERY, len(profile.sample)):
+    count = profile.sample.count(_FILLER)
+    if count * _FILLER_EVERY <= most * max(_FILLER_EVERY, len(profile.sample)):
         return None
     return Complaint("filler", f"lorem ipsum {count} times, at most {most} in 1,000 characters wanted")
+
+
+def _words_if_strange(profile: Profile) -> list[str]:
+    words: list[str] = _WORD.findall(profile.sample.lower())
+    small = sum(map(_SMALL_WORDS.__contains__, words))
+    return words if small < _LEAST_SHARE * len(words) else []

@@ -13,6 +13,8 @@ SUSPICIOUS = 0.6
 _SHORT = 600
 _SUSPICIOUS = 0.3
 """The same for longer texts; prose that repeats itself three times comes to 0.2."""
+_FEW_SUSPICIOUS = 0.4
+_FEW_OF = 1000
 _N = 10
 _MOST_UNITS = 4000
 
@@ -55,6 +57,17 @@ def one_unit(profile: Profile, most: float) -> Complaint | None:
         return None
     ((_, count),) = Counter(profile.units).most_common(1)
     return too_much("one-word", "of the units the same", count / len(profile.units), most)
+
+
+def few_units(profile: Profile, least: float) -> Complaint | None:
+    """Complain about 1,000 units with too few different ones among them; looks at dense text only."""
+    if profile.density >= _FEW_SUSPICIOUS:
+        return None
+    units = profile.units[:_FEW_OF]
+    share = len(set(units)) / max(1, len(units))
+    if share >= least or len(units) < _LEAST_UNITS:
+        return None
+    return Complaint("few-words", f"{share:.1%} of the units are different, at least {least:.1%} wanted")
 
 
 def _is_suspicious(profile: Profile) -> bool:

@@ -9,14 +9,14 @@ _LONGEST_UNIT = 40
 
 def empty(profile: Profile) -> Complaint | None:
     """Complain about a text of nothing but white space."""
-    if profile.inked:
+    if profile.inked or profile.text.strip():
         return None
     return Complaint("empty", "no character in it")
 
 
 def short(profile: Profile, least: int) -> Complaint | None:
     """Complain about fewer units than ``least``; never about a piece of a longer document."""
-    if profile.partial or len(profile.text) > least * _LONGEST_UNIT or profile.wide >= least:
+    if profile.partial or profile.wide >= least or len(profile.text) > least * _LONGEST_UNIT:
         return None
     units = len(profile.units)
     if units >= least:

@@ -7,7 +7,7 @@ clean changes nothing. Clean text passes at over 60 MB/s a core.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from mrprep.cleaning import controls, forms, glyphs, invisible, joiners, whitespace
+from mrprep.cleaning import controls, forms, glyphs, invisible, joiners, markup, redact, whitespace
 from mrprep.cleaning.cleaner import Cleaner
 from mrprep.cleaning.rule import Rule
 from mrprep.document import Document, MapItem
@@ -60,6 +60,22 @@ class Options(BaseOptions):
     """Remove private-use characters."""
     half_width: bool = False
     """Turn full-width ASCII such as ``，（Ａ`` into ASCII."""
+    html_tags: bool = False
+    """Remove HTML tags, script and style; block-level tags become line ends."""
+    html_entities: bool = False
+    """Turn ``&nbsp;``, ``&#20013;`` and the like into characters."""
+    urls: bool = False
+    """Replace web addresses by ``[URL]``."""
+    emails: bool = False
+    """Replace e-mail addresses by ``[EMAIL]``."""
+    phones: bool = False
+    """Replace telephone numbers by ``[PHONE]``."""
+    id_numbers: bool = False
+    """Replace Chinese identity numbers with a right check digit by ``[ID]``."""
+    ip_addresses: bool = False
+    """Replace IP addresses by ``[IP]``."""
+    secrets: bool = False
+    """Replace keys and tokens of common services, and private keys, by ``[SECRET]``."""
 
 
 _CHARACTERS: Sequence[Rule] = (
@@ -67,6 +83,8 @@ _CHARACTERS: Sequence[Rule] = (
     Rule("ansi", controls.ansi, controls.ESCAPE),
     Rule("overstrike", controls.overstrike, controls.BACKSPACE),
     Rule("controls", controls.controls, controls.CONTROL),
+    Rule("html_tags", markup.html_tags),
+    Rule("html_entities", markup.html_entities),
     Rule("byte_order_marks", invisible.byte_order_marks, invisible.BOM),
     Rule("bidi", invisible.bidi, invisible.BIDI),
     Rule("soft_hyphens", invisible.soft_hyphens, invisible.SOFT_HYPHEN),
@@ -80,6 +98,12 @@ _CHARACTERS: Sequence[Rule] = (
     Rule("half_width", forms.half_width),
     Rule("nfc", forms.nfc, forms.COMPOSABLE),
     Rule("nfkc", forms.nfkc),
+    Rule("secrets", redact.secrets),
+    Rule("urls", markup.urls),
+    Rule("emails", redact.emails),
+    Rule("id_numbers", redact.id_numbers),
+    Rule("ip_addresses", redact.ip_addresses),
+    Rule("phones", redact.phones),
 )
 """In the order in which they run."""
 _LINES: Sequence[Rule] = (

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 
 from mrprep.builddir.tables import TEXT, TextPart
 from mrprep.minhash.clusters import components
+from mrprep.minhash.documents import Documents
 from mrprep.minhash.jaccard import jaccard
-from mrprep.minhash.sketch import shingle_sets as sets_of
+from mrprep.minhash.sets import shingle_sets as sets_of
 from mrprep.stages import dedupe
 
 
@@ -86,7 +87,7 @@ def shingle_sets(texts: Sequence[str], ngram: int = 5) -> list[Any]:
     """Return the shingles of each text, sorted and unique."""
     data = [text.encode() for text in texts]
     offsets = np.cumsum([0, *map(len, data)])
-    found = list(sets_of(b"".join(data), offsets, np.arange(len(texts)), ngram))
+    found = list(sets_of(Documents(b"".join(data), offsets, np.arange(len(texts))), ngram))
     sizes = np.concatenate([sizes for _, sizes in found])
     return np.split(np.concatenate([hashes for hashes, _ in found]), np.cumsum(sizes)[:-1])
 

@@ -9,7 +9,7 @@ import numpy as np
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import Found, documents_in
 from mrprep.duplicates.texts import read_documents
-from mrprep.minhash.sketch import shingle_sets
+from mrprep.minhash.sets import shingle_sets
 from mrprep.order import I64, U64
 
 TEXT_A_UNIT = 32 << 20
@@ -57,8 +57,8 @@ def write_shingles(unit: ShingleUnit, out: Path) -> None:
         for part, documents in zip(unit.parts, documents_in(unit.parts), strict=True):
             mine = candidates[slice(*np.searchsorted(candidates, [base, base + documents]))]
             here = ranked[mine]
-            for texts, starts in read_documents(part.path, here["ordinal"] - part.base, here["rows"]):
-                for shingles, counts in shingle_sets(texts.data, texts.offsets, starts, unit.ngram):
+            for texts in read_documents(part.path, here["ordinal"] - part.base, here["rows"]):
+                for shingles, counts in shingle_sets(texts, unit.ngram):
                     shingles.tofile(file)
                     sizes.append(counts)
             wanted.append(mine)

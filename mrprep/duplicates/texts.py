@@ -2,37 +2,29 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrprep.minhash.documents import Documents
 from mrprep.order import I64
 
 
-class Texts(NamedTuple):
-    """Texts in UTF-8, one after the other."""
-
-    data: memoryview
-    offsets: I64
-    """int64[n + 1], where each begins and the last one ends."""
-
-
-def flat(texts: pa.Array | pa.ChunkedArray) -> Texts:
-    """Return the texts of a string or large_string array."""
+def flat(texts: pa.Array | pa.ChunkedArray) -> tuple[memoryview, I64]:
+    """Return the UTF-8 of a string or large_string array, and int64[n + 1]: where texts begin and the last ends."""
     array = texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
     if not len(array):
-        return Texts(memoryview(b""), np.zeros(1, np.int64))
+        return memoryview(b""), np.zeros(1, np.int64)
     _, bounds, data = array.buffers()
     width = np.int64 if pa.types.is_large_string(array.type) else np.int32
     offsets = np.frombuffer(bounds, width)[array.offset : array.offset + len(array) + 1]
-    return Texts(memoryview(data or b""), offsets.astype(np.int64))
+    return memoryview(data or b""), offsets.astype(np.int64)
 
 
-def read_documents(part: Path, first: I64, rows: npt.NDArray[np.int32]) -> Iterator[tuple[Texts, I64]]:
-    """Yield the texts of documents of a part a few row groups at a time, and which text begins each document.
+def read_documents(part: Path, first: I64, rows: npt.NDArray[np.int32]) -> Iterator[Documents]:
+    """Yield documents of a part, a few row groups at a time.
 
     Args:
         part: directory of ``text.parquet``; only its row groups that hold such documents are read.
@@ -50,8 +42,10 @@ def read_documents(part: Path, first: I64, rows: npt.NDArray[np.int32]) -> Itera
             starts = np.cumsum(pieces) - pieces
             wanted = np.arange(pieces.sum()) + np.repeat(first[mine] - starts - begins[low], pieces)
             if wanted.size:
-                table = file.read_row_groups(range(low, high), columns=["text"], use_threads=False)
-                yield flat(table.column("text").take(pa.array(wanted))), starts
+                column = file.read_row_groups(range(low, high), columns=["text"], use_threads=False).column("text")
+                if wanted.size < len(column):
+                    column = column.take(pa.array(wanted))
+                yield Documents(*flat(column), starts)
 
 
 def _runs(begins: I64, first: I64, rows: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:

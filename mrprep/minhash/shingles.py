@@ -7,9 +7,6 @@ import numpy as np
 
 from mrprep.order import I64, U64, mix
 
-WINDOW = 1 << 18
-"""Units in work at a time."""
-
 
 def shingle_hashes(units: U64, counts: I64, n: int = 5) -> tuple[U64, I64]:
     """Return the shingles of texts, and how many each has.
@@ -33,13 +30,6 @@ def shingle_hashes(units: U64, counts: I64, n: int = 5) -> tuple[U64, I64]:
         sums[:-place] += units[place:] * factors[place]
     _shorten(sums, units, counts, ends, factors)
     return mix(sums[_kept(units.size, ends, counts - made, n)]), made
-
-
-def windows(units: U64, n: int = 5) -> list[U64]:
-    """Cut the units of one long text into stretches that have between them the same shingles."""
-    if units.size <= WINDOW:
-        return [units]
-    return [units[at : at + WINDOW + n - 1] for at in range(0, units.size - n + 1, WINDOW)]
 
 
 def _shorten(sums: U64, units: U64, counts: I64, ends: I64, factors: U64) -> None:

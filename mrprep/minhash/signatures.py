@@ -9,7 +9,6 @@ from array import array
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from mrprep.order import I64, U64
 
@@ -61,8 +60,3 @@ def _datasketch(hashes: U64, counts: I64, permutations: int, seed: int) -> U64:
         sketch.update_batch(own)
         out[row] = sketch.hashvalues
     return out
-
-
-def union(signs: npt.NDArray[np.uint64], starts: I64) -> U64:
-    """Return the signature of each run of rows that begins at ``starts`` (increasing, from 0), as one set."""
-    return np.minimum.reduceat(signs, starts, axis=0) if starts.size < len(signs) else signs

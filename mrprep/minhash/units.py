@@ -10,6 +10,7 @@ Costs about 6 ns a character: a quarter of a million characters at a time, so th
 """
 
 import unicodedata
+from bisect import bisect
 from collections.abc import Iterator
 from functools import cache
 
@@ -48,50 +49,44 @@ _ALONE_RANGES = (
     (0x20000, 0x3FFFF),  # Han extensions B and on
     (0xF0000, 0x10FFFF),  # private use
 )
+_ALONE_BOUNDS = [bound for low, high in _ALONE_RANGES for bound in (low, high + 1)]
 _UNIFORM = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xAC00, 0xD7A4), range(0xE000, 0xF900))
 """Whole ranges of the basic plane that fold to themselves and stand alone."""
 
 
-def unit_hashes(data: bytes | memoryview, offsets: I64) -> tuple[U64, I64]:
+def unit_hashes(block: bytes, offsets: I64) -> tuple[U64, I64]:
     """Return the hashes of the units of ``n`` texts, and how many units each has.
 
     The hash of a word is a polynomial of its folded characters modulo 2^64, that of a character by itself
     its code; they are not mixed yet: `shingles.shingle_hashes` does that.
 
     Args:
-        data: the texts in UTF-8, one after the other.
+        block: the texts in UTF-8, one after the other, together no more than `BLOCK` bytes.
         offsets: int64[n + 1], where each begins and the last one ends.
 
     Returns:
         hashes uint64[units] in text order; counts int64[n].
+
+    Raises:
+        ValueError: the block is too long.
     """
-    hashes: list[U64] = [np.empty(0, np.uint64)]
-    counts: list[I64] = [np.empty(0, np.int64)]
-    for first, last in _batches(offsets):
-        start, stop = int(offsets[first]), int(offsets[last])
-        if stop - start > BLOCK:
-            found = list(_long_text(data, start, stop))
-            hashes += found
-            counts.append(np.array([sum(part.size for part in found)]))
-        else:
-            block = bytes(data[start:stop])
-            units, starts = _hash(_fold(block), _character_offsets(block, offsets[first:last] - start))
-            hashes.append(units)
-            counts.append(np.diff(starts, append=units.size))
-    return np.concatenate(hashes), np.concatenate(counts)
+    if len(block) > BLOCK:
+        raise ValueError(f"{len(block)} bytes of text at once, at most {BLOCK} are allowed: use unit_blocks")
+    hashes, starts = _hash(_fold(block), _character_offsets(block, offsets[:-1]))
+    return hashes, np.diff(starts, append=hashes.size)
 
 
-def _batches(offsets: I64) -> Iterator[tuple[int, int]]:
-    """Yield ranges of texts that are together no longer than a block, or a single longer one."""
-    first, texts = 0, offsets.size - 1
-    while first < texts:
-        last = int(np.searchsorted(offsets, offsets[first] + BLOCK, side="right")) - 1
-        yield first, max(last, first + 1)
-        first = max(last, first + 1)
+def unit_blocks(data: bytes | memoryview, start: int, stop: int) -> Iterator[U64]:
+    """Yield the hashes of the units of one text of any length, a block at a time.
 
+    A word that a block cuts goes on in the next, so the units are those of `unit_hashes`, except that
+    words longer than `LONGEST_WORD` may be cut.
 
-def _long_text(data: bytes | memoryview, start: int, stop: int) -> Iterator[U64]:
-    """Yield the units of one text block by block; a word that a block cuts goes on in the next."""
+    Args:
+        data: UTF-8.
+        start: where the text begins in it.
+        stop: where it ends.
+    """
     carried: Codes = np.empty(0, np.uint8)
     while start < stop:
         end = min(start + BLOCK, stop)
@@ -153,22 +148,19 @@ def _character_offsets(block: bytes, offsets: I64) -> I64:
     return np.searchsorted(leads, offsets)
 
 
-@cache
 def _code(point: int) -> int:
-    """Return the code of a character: 0 to skip it, else what it folds to, the top bit set if it stands alone."""
+    """Return the code of a character: 0 to skip it, else what it folds to, with a top bit if it stands alone."""
     char = chr(point)
-    digit = unicodedata.decimal(char, None)
-    if digit is not None:
-        return ord("0") + digit
+    kind = unicodedata.category(char)
+    if kind[0] in "PZC" and kind not in ("Co", "Cn"):
+        return 0
+    if kind == "Nd":
+        return ord("0") + unicodedata.decimal(char)
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", char).casefold())
-    if len(folded) != 1:
-        folded = char
-    kind = unicodedata.category(folded)
-    target = ord(folded)
-    alone = any(low <= target <= high for low, high in _ALONE_RANGES)
-    if kind[0] in "LMN" or kind == "Co" or (kind == "Cn" and alone):
-        return target | (_ALONE if alone else 0)
-    return 0
+    if len(folded) == 1:
+        point, kind = ord(folded), unicodedata.category(folded)
+    alone = bisect(_ALONE_BOUNDS, point) % 2
+    return point | alone * _ALONE if kind[0] in "LMN" or (alone and kind in ("Co", "Cn")) else 0
 
 
 @cache
@@ -182,7 +174,7 @@ def _basic_plane() -> npt.NDArray[np.uint32]:
         uniform[span] = True
     uniform[0xD800:0xE000] = True
     for point in np.flatnonzero(~uniform):
-        table[point] = _code.__wrapped__(int(point))
+        table[point] = _code(int(point))
     return table
 
 

@@ -24,9 +24,10 @@ from mrprep.duplicates.texts import flat
 from mrprep.duplicates.verdicts import VerdictUnit, write_verdicts
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.bands import Banding, choose
+from mrprep.minhash.documents import Documents
 from mrprep.minhash.signatures import Kernel
 from mrprep.minhash.sketch import Method
-from mrprep.minhash.sketch import sketch as sketch_texts
+from mrprep.minhash.sketch import sketch as sketch_documents
 from mrprep.options import Options as Base
 from mrprep.order import I64, U64
 
@@ -81,7 +82,7 @@ def sketch(texts: pa.Array | pa.ChunkedArray, ids: U64, options: Options) -> dic
     data, offsets = flat(texts)
     first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, np.int64)
     method = Method(options.banding(), options.ngram, options.seed, options.kernel)
-    found = sketch_texts(data, offsets, first, method)
+    found = sketch_documents(Documents(data, offsets, first), method)
     documents = np.zeros(first.size, DOCUMENT)
     documents["exact"] = _exact(data, offsets[np.append(first, ids.size)])
     documents["units"] = found.units

@@ -1,0 +1,132 @@
+"""Buckets, comparison and clusters: against dictionaries, all pairs and a plain union-find."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mrprep.minhash import verify as verify_module
+from mrprep.minhash.buckets import Buckets, merged, same_key
+from mrprep.minhash.clusters import best, components, stars
+from mrprep.minhash.jaccard import jaccard, jaccard_of_pairs
+from mrprep.minhash.verify import verify
+
+SETS = st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=14)
+EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=20)
+
+
+def as_lists(buckets: Buckets) -> list[list[int]]:
+    return [part.tolist() for part in np.split(buckets.members, buckets.starts[1:])] if buckets.starts.size else []
+
+
+def as_buckets(lists: list[list[int]]) -> Buckets:
+    sizes = np.array([len(one) for one in lists], np.int64)
+    return Buckets(np.array([m for one in lists for m in one], np.int64), np.cumsum(sizes) - sizes)
+
+
+def slow_components(size: int, edges: list[tuple[int, int]]) -> list[int]:
+    label = list(range(size))
+    for _ in range(size):
+        for a, b in edges:
+            label[a] = label[b] = min(label[a], label[b])
+    return label
+
+
+@given(st.lists(st.integers(0, 6), max_size=30))
+@settings(max_examples=200, deadline=None)
+def test_same_key_finds_all_that_share_one(keys: list[int]) -> None:
+    groups: dict[int, list[int]] = {}
+    for position, key in enumerate(keys):
+        groups.setdefault(key, []).append(position)
+    assert as_lists(same_key(np.array(keys, np.uint64))) == [
+        groups[key] for key in sorted(groups) if len(groups[key]) > 1
+    ]
+
+
+@given(st.lists(st.lists(st.sets(st.integers(0, 5), min_size=2).map(sorted), max_size=5), max_size=4))
+@settings(max_examples=200, deadline=None)
+def test_merged_keeps_each_set_once(several: list[list[list[int]]]) -> None:
+    found = as_lists(merged([as_buckets(lists) for lists in several]))
+    assert sorted(found) == sorted({tuple(one): one for lists in several for one in lists}.values())
+
+
+@given(EDGES)
+@settings(max_examples=300, deadline=None)
+def test_components(edges: list[tuple[int, int]]) -> None:
+    found = components(12, np.array(edges, np.int64).reshape(-1, 2))
+    assert found.tolist() == slow_components(12, edges)
+
+
+def test_components_of_a_long_chain_take_few_rounds() -> None:
+    order = np.random.default_rng(0).permutation(200_000)
+    found = components(200_000, np.column_stack([order[:-1], order[1:]]))
+    assert not found.any()
+
+
+@given(st.sets(st.integers(0, 20)), st.sets(st.integers(0, 20)))
+@settings(max_examples=200, deadline=None)
+def test_jaccard(one: set[int], other: set[int]) -> None:
+    wanted = len(one & other) / len(one | other) if one | other else 0.0
+    assert jaccard(np.array(sorted(one), np.uint64), np.array(sorted(other), np.uint64)) == wanted
+
+
+@given(SETS, st.sampled_from([0.3, 0.5, 0.8]), st.booleans(), st.integers(1, 64), st.data())
+@settings(max_examples=300, deadline=None)
+def test_verify_finds_what_all_pairs_of_the_buckets_give(
+    sets: list[set[int]], threshold: float, every_pair: bool, reach: int, data: st.DataObject
+) -> None:
+    member = st.sets(st.integers(0, len(sets) - 1), min_size=2).map(sorted)
+    lists = data.draw(st.lists(member, max_size=5)) if len(sets) > 1 else []
+    arrays = [np.array(sorted(one), np.uint64) for one in sets]
+    sizes = np.array([len(one) for one in sets])
+    compared: list[tuple[int, int]] = []
+
+    def similarity(pairs: np.ndarray) -> np.ndarray:
+        compared.extend(map(tuple, pairs.tolist()))
+        return jaccard_of_pairs(pairs, arrays.__getitem__, sizes, threshold)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(verify_module, "REACH", reach)
+        found = verify(len(sets), as_buckets(lists), similarity, threshold, every_pair)
+    truth = {
+        (a, b): len(sets[a] & sets[b]) / len(sets[a] | sets[b])
+        for one in lists
+        for a in one
+        for b in one
+        if a < b and len(sets[a] & sets[b]) >= threshold * len(sets[a] | sets[b])
+    }
+    got = dict(zip(map(tuple, found.pairs.tolist()), found.jaccard.tolist(), strict=True))
+    assert got.items() <= truth.items()
+    assert len(set(compared)) == len(compared)
+    if reach < 14 and any(len(one) > reach + 1 for one in lists):
+        return
+    assert found.overflow == 0
+    if every_pair:
+        assert got == truth
+    assert components(len(sets), found.pairs).tolist() == slow_components(len(sets), list(truth))
+
+
+def test_texts_of_a_large_bucket_beyond_reach_are_counted() -> None:
+    size = 200
+    found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.zeros(len(pairs)), 0.8, False)
+    assert found.overflow == size - 1 - verify_module.REACH
+    found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.ones(len(pairs)), 0.8, False)
+    assert found.overflow == 0 and len(found.pairs) == size - 1
+
+
+@given(st.lists(st.integers(1, 3), min_size=12, max_size=12), EDGES)
+@settings(max_examples=200, deadline=None)
+def test_who_stays(lengths: list[int], edges: list[tuple[int, int]]) -> None:
+    edges = [(min(e), max(e)) for e in edges if e[0] != e[1]]
+    pairs = np.array(edges, np.int64).reshape(-1, 2)
+    labels = components(12, pairs)
+    kept = best(labels, np.array(lengths))
+    for text in range(12):
+        members = np.flatnonzero(labels == labels[text])
+        assert kept[text] == min(members, key=lambda m: (-lengths[m], m))
+    star = stars(np.array(lengths), pairs)
+    neighbours = {frozenset(e) for e in edges}
+    survivors = np.flatnonzero(star == np.arange(12))
+    assert all(frozenset((t, int(star[t]))) in neighbours for t in range(12) if star[t] != t)
+    assert all(star[star[t]] == star[t] for t in range(12))
+    assert not any(frozenset((int(a), int(b))) in neighbours for a in survivors for b in survivors)

@@ -1,25 +1,34 @@
 """Which rows an audit looks at: a seeded sample, from each shard in proportion to its rows."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from mrprep.order import I64, permute
 
+_LEAST = 8
 
-def draw(rows: Sequence[int], sample: int, seed: int) -> list[I64]:
-    """Return the row numbers drawn from each shard, rising, without repeats.
 
-    Every shard that has rows gives at least one, so with more shards than ``sample`` there are more rows.
+def draw(rows: Mapping[str, Sequence[int]], sample: int, seed: int) -> dict[str, list[I64]]:
+    """Return the row numbers drawn from each shard of each split, rising, without repeats.
+
+    Every shard that has rows gives at least one, so with more shards than ``sample`` there are more rows; and
+    every split at least an eighth of the sample, so that a small valid split can be judged too.
 
     Args:
-        rows: of each shard.
+        rows: split -> rows of each shard.
         sample: rows wanted over all shards.
         seed: of the draw.
     """
-    total = max(1, sum(rows))
-    wanted = [min(n, max(1, round(sample * n / total))) for n in rows]
-    return [_draw(n, count, seed + (number << 32)) for number, (n, count) in enumerate(zip(rows, wanted, strict=True))]
+    total = max(1, sum(sum(shards) for shards in rows.values()))
+    drawn = {}
+    for number, (split, shards) in enumerate(rows.items()):
+        held = max(1, sum(shards))
+        wanted = max(sample * held / total, sample / _LEAST)
+        counts = [min(n, max(1, round(wanted * n / held))) for n in shards]
+        seeds = range(seed + (number << 48), seed + (number << 48) + len(shards))
+        drawn[split] = [_draw(n, count, own) for n, count, own in zip(shards, counts, seeds, strict=True)]
+    return drawn
 
 
 def _draw(rows: int, count: int, seed: int) -> I64:

@@ -8,13 +8,18 @@ from typing import Any, Protocol
 
 from pydantic import Field
 
+from mrprep.audit.alignment import Alignment
 from mrprep.audit.block import Look
+from mrprep.audit.boundaries import Boundaries
 from mrprep.audit.draw import draw
+from mrprep.audit.drift import Drift
 from mrprep.audit.finding import Finding
 from mrprep.audit.frequency import Frequency
 from mrprep.audit.ids import Control, Range
 from mrprep.audit.integrity import integrity, unreadable
+from mrprep.audit.leftovers import PATTERNS, Leftovers
 from mrprep.audit.padding import Padding
+from mrprep.audit.ranks import rank_batches
 from mrprep.audit.read import blocks
 from mrprep.audit.repeats import Identical, Monotone
 from mrprep.audit.report import json_report, text_report
@@ -56,6 +61,20 @@ class Options(BaseOptions):
     """Share of rows that equal another sampled one. Deduplicated and shuffled text has none."""
     monotone_rows: tuple[float, float] = (0.01, 0.05)
     """Share of rows of one repeated phrase. Filtered text has none; tables of numbers a few in a thousand."""
+    drift: tuple[float, float] = (0.002, 0.2)
+    """Bits beyond what documents dealt at random differ by. One bad shard of eight is 0.1 and more."""
+    odd_characters: tuple[float, float] = (0.02, 0.5)
+    """Share of rows with control, zero-width, private-use or lost characters; cleaned text has next to none."""
+    mojibake: tuple[float, float] = (0.01, 0.2)
+    """Share of rows with three stretches or more in a wrong encoding."""
+    html: tuple[float, float] = (0.05, 0.5)
+    """Share of rows with 20 tags or entities or more; documentation on HTML itself stays below."""
+    literal_specials: tuple[float, float] = (0.02, 0.5)
+    """Share of rows with a special token written out; texts on language models have a few."""
+    ranks: tuple[int, ...] = (1, 2, 4, 8)
+    """Numbers of data-parallel ranks that are tried."""
+    batch: int = Field(8, ge=1)
+    """Rows a step over all ranks, a multiple of each of ``ranks``."""
 
 
 def audit_build(build: Build, *, sample: int, seed: int, options: Options | None = None) -> list[Finding]:
@@ -70,17 +89,19 @@ def audit_build(build: Build, *, sample: int, seed: int, options: Options | None
     Returns:
         One or more findings a check, always in the same order. A damaged build is a finding, no error.
     """
-    findings = [integrity(build)]
+    chosen = options or Options()
+    findings = [integrity(build), rank_batches(build, chosen.ranks, chosen.batch)]
     try:
         tokenizer = _tokenizer(build)
     except MrprepError as error:
         return [*findings, unreadable([str(error)])]
-    checks = _checks(build, tokenizer, options or Options())
+    checks = _checks(build, tokenizer, chosen, seed)
     findings.append(unreadable(list(_look(build, tokenizer, checks, sample, seed))))
     return findings + [finding for check in checks for finding in check.findings()]
 
 
-def _checks(build: Build, tokenizer: Tokenizer, options: Options) -> list[Check]:
+def _checks(build: Build, tokenizer: Tokenizer, options: Options, seed: int) -> list[Check]:
+    leftovers = (options.odd_characters, options.mojibake, options.html, options.literal_specials)
     return [
         Range(tokenizer.vocab_size),
         Control(tokenizer),
@@ -89,15 +110,21 @@ def _checks(build: Build, tokenizer: Tokenizer, options: Options) -> list[Check]
         Frequency(tokenizer, options.top_token, options.entropy, options.unseen),
         Identical(options.identical_rows),
         Monotone(options.monotone_rows),
+        Alignment(build, tokenizer),
+        Boundaries(tokenizer, add_bos=bool(build.manifest["pipeline"]["tokenize"]["add_bos"])),
+        *(Leftovers(pattern, limits) for pattern, limits in zip(PATTERNS, leftovers, strict=True)),
+        Drift("shard", options.drift, seed),
+        Drift("split", options.drift, seed),
     ]
 
 
 def _look(build: Build, tokenizer: Tokenizer, checks: Sequence[Check], sample: int, seed: int) -> Iterator[str]:
     """Show sampled rows to all checks; yield a sentence for each shard that cannot be read."""
-    shards = [(split, shard) for split, facts in build.manifest["splits"].items() for shard in facts["shards"]]
-    drawn = draw([shard["rows"] for _, shard in shards], sample, seed)
-    with bar(sum(rows.size for rows in drawn), "audit", "rows") as shown:
-        for (split, shard), rows in zip(shards, drawn, strict=True):
+    splits = {split: facts["shards"] for split, facts in build.manifest["splits"].items()}
+    drawn = draw({split: [shard["rows"] for shard in shards] for split, shards in splits.items()}, sample, seed)
+    work = [(split, *pair) for split in splits for pair in zip(splits[split], drawn[split], strict=True)]
+    with bar(sum(rows.size for _, _, rows in work), "audit", "rows") as shown:
+        for split, shard, rows in work:
             try:
                 for block in blocks(build, tokenizer, split, shard, rows):
                     for check in checks:

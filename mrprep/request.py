@@ -16,6 +16,7 @@ from mrprep.engine.parts import discard
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, difference, inputs_record
 from mrprep.printable import printable
+from mrprep.stages import tokenize
 
 LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "rensa", "xxhash")
 """Whose versions can decide bytes of a build."""
@@ -42,8 +43,9 @@ class Request:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The pipeline without the places of its sources, which decide nothing."""
+        """The pipeline without the places of its sources, which decide nothing, and a given model by its content."""
         options = self.pipeline.model_dump(mode="json", exclude={"input"})
+        options["tokenize"]["model"] = tokenize.settings(self.pipeline.tokenize)["model"]
         for source in options["source"]:
             del source["path"]
         return options

@@ -17,7 +17,6 @@ from mrprep.plan import Plan
 from mrprep.printable import printable
 from mrprep.request import Request
 
-
 _WRITTEN = ("pieces", "tokens", "bos", "eod")
 
 

@@ -1,7 +1,8 @@
 """From text to shards: the phases in order. The only file that knows every stage."""
 
 import platform
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import accumulate
@@ -14,13 +15,14 @@ from mrprep.books import Results, Shard
 from mrprep.builddir.layout import work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
+from mrprep.builddir.publish import place
 from mrprep.builddir.tables import TextPart
 from mrprep.config import Pipeline
 from mrprep.engine.executor import Pool
 from mrprep.engine.work import Work
 from mrprep.finish import finish
 from mrprep.plan import Plan, plan
-from mrprep.request import Request, clear, settle
+from mrprep.request import Request, clear, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
 from mrprep.stages import clean, dedupe, pack, read, shard, tokenize
 from mrprep.stages import filter as filtering
@@ -52,17 +54,38 @@ def build(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Build
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)
         if finished is None:
-            finished = _with_workers(request, found, out, options, say)
+            with _working(request, home, options, say) as work:
+                finished = _build(request, found, out, options, work)
+        elif options.strict:
+            read.refuse_unread([finished.path])
         if not options.keep_work:
             clear(home)
     return finished
 
 
-def _with_workers(request: Request, found: Plan, out: Path, options: RunOptions, say: Say) -> Build:
+def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> None:
+    """Train a vocabulary on the sources of a pipeline, as a build would, and write it to the file ``out``.
+
+    Raises:
+        MrprepError: the inputs or the options do not allow it.
+    """
+    found = plan(pipeline.source, out)
+    request = Request.of(pipeline, found, hashed=options.hash_inputs)
+    home = work_of(out)
+    with locked(home):
+        settle_work(request, home, overwrite=options.overwrite, say=say)
+        with _working(request, home, options, say) as work:
+            vocabulary = _survivors(work, pipeline, found, options)[2]
+            place(vocabulary / tokenize.MODEL, out)
+        if not options.keep_work:
+            clear(home)
+
+
+@contextmanager
+def _working(request: Request, home: Path, options: RunOptions, say: Say) -> Iterator[Work]:
     readers, writers = Pool(options.jobs), Pool(options.jobs)
-    work = Work(work_of(out) / "phases", readers, writers, say, request.root)
     try:
-        return _build(request, found, out, options, work)
+        yield Work(home / "phases", readers, writers, say, request.root)
     finally:
         readers.close()
         writers.close()
@@ -70,14 +93,24 @@ def _with_workers(request: Request, found: Plan, out: Path, options: RunOptions,
 
 def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
     pipeline = request.pipeline
-    parts = _read(work, pipeline, found, strict=options.strict)
-    deduped = dedupe.run(work, parts, pipeline.dedupe) if "dedupe" in pipeline.stages else None
-    verdict = deduped / "verdict.npy" if deduped else None
-    vocabulary = _vocabulary(work, pipeline, parts, verdict)
-    tokens = _tokenize(work, pipeline, parts, verdict, vocabulary)
+    parts, deduped, vocabulary = _survivors(work, pipeline, found, options)
+    tokens = _tokenize(work, pipeline, parts, _verdict(deduped), vocabulary)
     split, shards = _shards(work, pipeline, tokens, vocabulary)
     results = Results(parts, deduped, vocabulary, tokens, split, shards)
     return finish(request, found, results, work, out, _run_facts(options))
+
+
+def _survivors(
+    work: Work, pipeline: Pipeline, found: Plan, options: RunOptions
+) -> tuple[list[TextPart], Path | None, Path]:
+    """Run the phases up to the vocabulary; return the parts, and the directories of dedupe and vocabulary."""
+    parts = _read(work, pipeline, found, strict=options.strict)
+    deduped = dedupe.run(work, parts, pipeline.dedupe) if "dedupe" in pipeline.stages else None
+    return parts, deduped, _vocabulary(work, pipeline, parts, _verdict(deduped))
+
+
+def _verdict(deduped: Path | None) -> Path | None:
+    return deduped / "verdict.npy" if deduped else None
 
 
 def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[TextPart]:
@@ -102,7 +135,10 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[
         for spans in _with_lines(work, found)
     ]
     weights = [sum(span.size for span in unit.spans) for unit in units]
-    return _numbered(work.in_parts("read", units, read.read_unit, settings=settings, weights=weights))
+    paths = work.in_parts("read", units, read.read_unit, settings=settings, weights=weights)
+    if strict:
+        read.refuse_unread(paths)
+    return _numbered(paths)
 
 
 def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:

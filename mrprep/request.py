@@ -70,7 +70,7 @@ def settle(request: Request, out: Path, *, overwrite: bool, say: Callable[[str],
     """
     finished = _finished(request, out, overwrite=overwrite)
     if finished is None:
-        _settle_work(request, work_of(out), overwrite=overwrite, say=say)
+        settle_work(request, work_of(out), overwrite=overwrite, say=say)
     return finished
 
 
@@ -100,7 +100,12 @@ def _differs(request: Request, out: Path) -> str:
     return "; ".join([*changes(was["options"], now["options"]), *changes(was["libraries"], now["libraries"])])
 
 
-def _settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[[str], None]) -> None:
+def settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[[str], None]) -> None:
+    """Decide what becomes of earlier work in a work directory, whose lock is held.
+
+    Raises:
+        MrprepError: it is of other inputs, without ``overwrite``.
+    """
     path = work / INPUTS
     now = orjson.loads(orjson.dumps(request.inputs))
     if path.exists():

@@ -12,8 +12,9 @@ from mrprep.printable import printable
 
 
 def place(file: Path, final: Path) -> None:
-    """Bring a finished file of the work into the staged build: as a second link, else as a copy."""
+    """Bring a finished file of the work to its place: as a second link, else as a copy."""
     final.parent.mkdir(parents=True, exist_ok=True)
+    final.unlink(missing_ok=True)
     try:
         os.link(file, final)
     except OSError:

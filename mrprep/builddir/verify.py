@@ -63,5 +63,9 @@ def _shard_entries(name: str, shard: Mapping[str, Any]) -> list[Entry]:
     seq, rows, tokens, padding = shard["seq"], shard["rows"], shard["tokens"], shard["padding"]
     targets = Entry(f"{name}: rows x S = targets + padding", rows * seq, shard["targets"] + padding)
     if shard["packing"] == "bestfit":
-        return [targets, Entry(f"{name}: R(S+1) = T + cuts + padding", rows * (seq + 1), tokens + shard["cuts"] + padding)]
+        places = rows * (seq + 1)
+        return [
+            targets,
+            Entry(f"{name}: rows x (S + 1) = T + cuts + padding", places, tokens + shard["cuts"] + padding),
+        ]
     return [targets, Entry(f"{name}: targets = T - 1", shard["targets"], max(0, tokens - 1))]

@@ -1,6 +1,5 @@
 """``mrprep build``: from a folder of text to audited shards."""
 
-import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -50,16 +49,17 @@ def build(
 
     Killed at any moment, the same command goes on where it was and ends with the same bytes.
     """
+    from mrprep.cli.given import given
     from mrprep.cli.size import parse_size
     from mrprep.config import command_line_sources, load_pipeline
     from mrprep.errors import UsageError
 
     overrides: dict[str, dict[str, Any]] = {
-        "": _given(seed=seed),
-        "input": _given(text=tuple(text_field) if text_field else None),
-        "tokenize": _given(model=tokenizer, vocab_size=vocab_size),
-        "pack": _given(seq=seq, layout=layout, packing=packing),
-        "shard": _given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
+        "": given(seed=seed),
+        "input": given(text=tuple(text_field) if text_field else None),
+        "tokenize": given(model=tokenizer, vocab_size=vocab_size),
+        "pack": given(seq=seq, layout=layout, packing=packing),
+        "shard": given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
     }
     chosen = load_pipeline(pipeline, overrides)
     if inputs:
@@ -77,12 +77,9 @@ def build(
 
 def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> None:
     from mrprep.build import RunOptions, build
+    from mrprep.cli.given import job_count
     from mrprep.cli.terminal import say
     from mrprep.summary import text_summary
 
-    made = build(chosen, out, RunOptions(jobs or len(os.sched_getaffinity(0)), **switches), say)
+    made = build(chosen, out, RunOptions(job_count(jobs), **switches), say)
     print(text_summary(made))
-
-
-def _given(**values: Any) -> dict[str, Any]:
-    return {key: value for key, value in values.items() if value is not None}

@@ -1,6 +1,58 @@
 """``mrprep tokenizer train|show``."""
 
+from pathlib import Path
+from typing import Annotated
 
 import typer
 
 app = typer.Typer(help="Train a SentencePiece vocabulary, or look at one.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("train")
+def train(
+    inputs: Annotated[list[Path], typer.Argument(help="Files and folders of text.", metavar="INPUT...")],
+    out: Annotated[Path, typer.Option(help="The .model file to write.")] = Path("tokenizer.model"),
+    vocab_size: Annotated[int | None, typer.Option(help="Pieces.  [default: 32000, fewer for little text]")] = None,
+    model_type: Annotated[str | None, typer.Option("--type", help="bpe or unigram.  [default: bpe]")] = None,
+    pipeline: Annotated[str, typer.Option(help="A pipeline file, or the name of a shipped one.")] = "default",
+    text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the sample.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --out.")] = False,
+) -> None:
+    """Clean, filter and deduplicate text as a build does, and train a vocabulary on a sample of what is left."""
+    from mrprep.build import RunOptions, train_tokenizer
+    from mrprep.cli.given import given, job_count
+    from mrprep.cli.terminal import say
+    from mrprep.config import command_line_sources, load_pipeline
+    from mrprep.errors import MrprepError
+
+    if out.exists() and not overwrite:
+        raise MrprepError(f"{out} exists: give --overwrite to replace it, or another --out")
+    overrides = {
+        "": given(seed=seed),
+        "input": given(text=tuple(text_field) if text_field else None),
+        "tokenize": given(vocab_size=vocab_size, model_type=model_type),
+    }
+    chosen = load_pipeline(pipeline, overrides)
+    chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+    train_tokenizer(chosen, out, RunOptions(job_count(jobs), overwrite=overwrite), say)
+    show(out)
+
+
+@app.command("show")
+def show(
+    model: Annotated[Path, typer.Argument(help="A SentencePiece .model file.")],
+    text: Annotated[str | None, typer.Option(help="Show how this text is cut into pieces.")] = None,
+) -> None:
+    """Say what a vocabulary is: its size, its special ids, what it does to text, and who encodes with it."""
+    from mrprep.printable import printable
+    from mrprep.tokenizers.sentencepiece import open_sentencepiece
+
+    tokenizer = open_sentencepiece(model)
+    for name, value in tokenizer.facts().items():
+        print(f"{name:<26} {printable(str(value))}")
+    if text is not None:
+        ids = tokenizer.encode_batch([text])[0].tolist()
+        print(" ".join(f"{printable(tokenizer.piece(token))}:{token}" for token in ids))
+        print(f"{len(ids)} tokens, {len(text.encode()) / max(1, len(ids)):.2f} bytes a token")

@@ -53,7 +53,8 @@ def _has_path(column: pa.ChunkedArray, wanted: bytes) -> Mask:
     if not len(encoded):
         return np.zeros(0, bool)
     hits = [wanted == path or wanted.endswith(b"/" + path) for path in encoded.dictionary.to_pylist()]
-    return np.asarray(hits, bool)[encoded.indices.to_numpy()]
+    mask: Mask = np.asarray(hits, bool)[encoded.indices.to_numpy()]
+    return mask
 
 
 def _at_line(found: list[Found], line: int) -> list[Found]:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from mrprep.builddir.textpart import TextPartWriter
 from mrprep.document import BadRecord, Document, Dropped, MapItem, ReadItem
@@ -55,6 +57,21 @@ def read_unit(unit: ReadUnit, parts: Parts) -> None:
         with parts.new() as out:
             _write_part(_part(items, unit.part_characters), unit, out)
             (out / "consumed.json").write_bytes(orjson.dumps(items.consumed))
+
+
+def refuse_unread(folders: Iterable[Path]) -> None:
+    """Say what ``strict`` would have stopped at in parts, or in a build, that were read without it.
+
+    Raises:
+        MrprepError: a record or a file could not be read; the first is named.
+    """
+    for folder in folders:
+        for path in sorted(folder.rglob("dropped*.parquet")) + sorted(folder.rglob("dropped/*.parquet")):
+            for row in pq.read_table(path, filters=pc.field("stage") == "read").to_pylist():
+                _stop(f"{printable(row['path'])}:{row['line']}: {row['detail']}")
+        for path in sorted(folder.rglob("files*.parquet")):
+            for row in pq.read_table(path, filters=pc.field("problem") != "").to_pylist():
+                _stop(f"{printable(row['path'])}: {row['problem']}")
 
 
 def count_unit(span: Span, out: Path) -> None:

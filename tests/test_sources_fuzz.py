@@ -123,6 +123,7 @@ def blocks_of(data: bytes, size: int) -> list[bytes]:
 @FUZZ
 @given(data=BYTES, size=st.integers(1, 40), limit=st.integers(0, 60))
 def test_lines_do_not_depend_on_the_blocks(data: bytes, size: int, limit: int) -> None:
+    limit = max(limit, size)
     found = [
         (item.offset, item.line, item.size) if isinstance(item, lines.TooLong) else item
         for item in lines.numbered(lines.batches(blocks_of(data, size), 100, 7, limit))

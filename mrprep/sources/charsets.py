@@ -138,7 +138,7 @@ def _misplaced(text: str) -> int:
 
     And letters beyond ASCII on their own, save for small vowels, which are words in some languages.
     """
-    capitals = sum(pair[1].isupper() for pair in re.findall(r"[a-zß-öø-ÿ][^\0-\x7f]", text))
+    capitals = len([pair for pair in re.findall(r"[a-zß-öø-ÿ][^\0-\x7f]", text) if pair[1].isupper()])
     return sum(len(pattern.findall(text)) for pattern in (_INSIDE, _ODD_MARKS, _ALONE)) + capitals
 
 

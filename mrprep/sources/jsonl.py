@@ -126,4 +126,4 @@ def _first_value_spans_lines(head: bytes) -> bool:
 def _syntax(error: json.JSONDecodeError) -> str:
     if error.msg == "Extra data":
         return f"more than one value on the line: the second begins at character {error.pos + 1}"
-    return f"not JSON: {printable(error.msg)} at character {error.pos + 1}"
+    return f"not JSON: {printable(error.msg.removesuffix(' at'))} at character {error.pos + 1}"

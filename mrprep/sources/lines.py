@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
+from mrprep.sources.blocks import BLOCK
+
 MAX_RECORD = 256 << 20
 """Bytes of the longest record that is read."""
-BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,10 @@ class TooLong:
 def batches(
     blocks: Iterable[bytes], offset: int = 0, line: int = 1, limit: int = MAX_RECORD
 ) -> Iterator[Batch | TooLong]:
-    """Yield all lines of a stream that begins at ``offset`` and on ``line``, a block's worth at a time."""
+    """Yield all lines of a stream that begins at ``offset`` and on ``line``, a block's worth at a time.
+
+    ``limit`` is at least the size of a block.
+    """
     pending: list[bytes] = []
     held = 0
     """Bytes of the line that has begun; more than ``limit`` once it is passed over."""
@@ -65,13 +69,6 @@ def batches(
         yield TooLong(offset, line, held)
     elif held:
         yield Batch(offset, line, [b"".join(pending)])
-
-
-def blocks_of(file: BinaryIO, size: int) -> Iterator[bytes]:
-    """Yield the next ``size`` bytes of a file, fewer if it has fewer."""
-    while size and (block := file.read(min(BLOCK, size))):
-        size -= len(block)
-        yield block
 
 
 def of_span(file: BinaryIO, start: int, stop: int, first_line: int) -> tuple[int, int, Iterator[bytes]]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mrprep.document import Document, Place
+from mrprep.sources.blocks import DamagedError
 from mrprep.sources.found import Found
 
 MAX_PIECE = 16 << 20
@@ -47,18 +48,24 @@ def pieces(blocks: Iterable[bytes], limit: int = MAX_PIECE) -> Iterator[bytes]:
     """Yield the bytes of a UTF-8 stream in pieces of at most ``limit``; the cuts depend on the bytes alone.
 
     An empty stream is one empty piece. A cut falls in the second half of a piece if there is a paragraph's
-    or a line's end in it, and else before the character that would not fit.
+    or a line's end in it, and else before the character that would not fit. Of a damaged stream the whole lines
+    before the damage are a piece.
     """
     held = bytearray()
     empty = True
-    for block in blocks:
-        held += block
-        start = 0
-        while len(held) - start > limit:
-            end = _cut(held, start, start + limit)
-            yield bytes(held[start:end])
-            empty, start = False, end
-        del held[:start]
+    try:
+        for block in blocks:
+            held += block
+            start = 0
+            while len(held) - start > limit:
+                end = _cut(held, start, start + limit)
+                yield bytes(held[start:end])
+                empty, start = False, end
+            del held[:start]
+    except DamagedError:
+        if whole := held[: held.rfind(b"\n") + 1]:
+            yield bytes(whole)
+        raise
     if held or empty:
         yield bytes(held)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from mrprep.document import BadRecord, Document, Place
+from mrprep.sources.blocks import DamagedError
 from mrprep.sources.found import Found
 from mrprep.sources.jsonl import too_long
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong, numbered
@@ -37,16 +38,20 @@ def read_stretches(
 ) -> Iterator[Document | BadRecord]:
     """Yield each stretch of lines between blank ones; one of more than ``limit`` bytes is a bad record."""
     stretch = _Stretch(span, found, limit)
-    for item in numbered(batches):
-        if isinstance(item, TooLong):
-            stretch.add(item.offset, item.line, b"", item.size)
-            continue
-        offset, line, raw = item
-        text = _without_bom(raw, offset)
-        if text.strip(_WHITE):
-            stretch.add(offset, line, text, len(raw))
-        else:
-            yield from stretch.close()
+    try:
+        for item in numbered(batches):
+            if isinstance(item, TooLong):
+                stretch.add(item.offset, item.line, b"", item.size)
+                continue
+            offset, line, raw = item
+            text = _without_bom(raw, offset)
+            if text.strip(_WHITE):
+                stretch.add(offset, line, text, len(raw))
+            else:
+                yield from stretch.close()
+    except DamagedError:
+        yield from stretch.close()
+        raise
     yield from stretch.close()
 
 

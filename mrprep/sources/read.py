@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
 from mrprep.sources import encoding, json_file, jsonl, lines, parquet, plain, streams
+from mrprep.sources.blocks import DamagedError, blocks_of
 from mrprep.sources.files import open_file
 from mrprep.sources.found import Found, UnreadableError
 from mrprep.sources.spans import Span, is_of_lines
@@ -27,7 +28,7 @@ def read(span: Span) -> Iterator[ReadItem]:
         yield from parquet.read(span, found) if span.format == "parquet" else _text(span, found)
     except OSError as error:
         found.problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
-    except (UnreadableError, streams.DamagedError) as error:
+    except (UnreadableError, DamagedError) as error:
         found.problem = str(error)
     yield found.note(span)
 
@@ -46,7 +47,7 @@ def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
 
 def _whole(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | BadRecord]:
     """Yield what a whole file holds, up to the size at which it was listed."""
-    sample, blocks = _sampled(span, file)
+    sample, blocks = _sampled(span, file, found)
     verdict = encoding.decide(sample, span.encoding, records=span.format in {"jsonl", "json"})
     found.encoding, found.confidence = verdict.name, verdict.confidence
     if verdict.problem:
@@ -78,7 +79,7 @@ def _of_lines(
         yield from plain.read_stretches(span, batches, found)
 
 
-def _sampled(span: Span, file: BinaryIO) -> tuple[encoding.Sample, Iterator[bytes]]:
+def _sampled(span: Span, file: BinaryIO, found: Found) -> tuple[encoding.Sample, Iterator[bytes]]:
     """Return samples of a whole file's bytes, decompressed, and the stream of all of them."""
     if not span.compression:
         sample = encoding.sample_of(file, span.stop)
@@ -87,7 +88,7 @@ def _sampled(span: Span, file: BinaryIO) -> tuple[encoding.Sample, Iterator[byte
         if sample.whole:
             return sample, iter([sample.data])
         file.seek(0)
-        return sample, lines.blocks_of(file, span.stop)
-    stream = streams.decompressed(file, span.stop, span.compression)
+        return sample, blocks_of(file, span.stop)
+    stream = streams.decompressed(file, span.stop, span.compression, found)
     head = next(stream, b"")
     return encoding.Sample(head, whole=False), itertools.chain([head], stream)

@@ -16,15 +16,12 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
-from mrprep.sources.lines import BLOCK, blocks_of
+from mrprep.sources.blocks import BLOCK, DamagedError, blocks_of
+from mrprep.sources.found import Found
 
 _FEED = 1 << 16
 _ZSTD_WINDOW_LOG = 27
 _PLAIN_SAMPLE = 1 << 16
-
-
-class DamagedError(Exception):
-    """The compressed data ends early, is broken, or is followed by something else."""
 
 
 class _Decompressor(Protocol):
@@ -87,16 +84,18 @@ def codec_of(head: bytes) -> str:
     return next((name for name, magic in _MAGIC.items() if magic.match(head)), "")
 
 
-def decompressed(raw: BinaryIO, size: int, named: str) -> Iterator[bytes]:
+def decompressed(raw: BinaryIO, size: int, named: str, found: Found) -> Iterator[bytes]:
     """Yield what the first ``size`` bytes of ``raw`` hold, decompressed, in blocks of at most ``BLOCK``.
 
     Goes by the content, not by the name: a zst file called .gz is read, and so is plain UTF-8 text. All
-    that comes before damage is yielded before the error.
+    that comes before damage is yielded before the error. Bytes that follow the last member, and are none,
+    are a problem in ``found`` and no error.
 
     Args:
         raw: a seekable file at its start.
         size: bytes of it that count.
         named: what its ending says: gz, bz2, xz or zst.
+        found: is told of what is not read.
 
     Raises:
         DamagedError: with a clause that says how.
@@ -104,19 +103,26 @@ def decompressed(raw: BinaryIO, size: int, named: str) -> Iterator[bytes]:
     head = raw.read(_PLAIN_SAMPLE)[:size]
     raw.seek(0)
     codec = codec_of(head)
-    if head and not codec:
-        if not _is_plain_text(head):
-            raise DamagedError(f"is no {named} file, nor plain text")
+    if codec:
+        yield from _unpacked(raw, size, codec, found)
+    elif not head or _is_plain_text(head):
         yield from blocks_of(raw, size)
-        return
+    else:
+        raise DamagedError(f"is no {named} file, nor plain text")
+
+
+def _unpacked(raw: BinaryIO, size: int, codec: str, found: Found) -> Iterator[bytes]:
+    stream = _Stream(raw, size, codec)
     done = 0
     try:
-        for block in _Stream(raw, size, codec).blocks(BLOCK):
+        for block in stream.blocks(BLOCK):
             done += len(block)
             yield block
     except DamagedError:
         raw.seek(0)
-        yield from _salvage(_Stream(raw, size, codec, feed=1 << 12), done)
+        yield from _salvage(_Stream(raw, size, codec, stream.reads - 1), done)
+    if stream.goes_on:
+        found.problem = f"has bytes after its {codec} data that are something else"
 
 
 def _salvage(stream: "_Stream", done: int) -> Iterator[bytes]:
@@ -139,62 +145,63 @@ def _salvage(stream: "_Stream", done: int) -> Iterator[bytes]:
 class _Stream:
     """The members of a compressed file, one after the other."""
 
-    def __init__(self, raw: BinaryIO, size: int, codec: str, feed: int = _FEED) -> None:
-        self._raw, self._left, self._codec, self._feed = raw, size, codec, feed
+    def __init__(self, raw: BinaryIO, size: int, codec: str, safe_reads: int | None = None) -> None:
+        """Read ``size`` bytes of ``raw``; after ``safe_reads`` reads, byte by byte."""
+        self._raw, self._left, self._codec, self._safe_reads = raw, size, codec, safe_reads
         self._member: _Decompressor | None = None
         self._pending = b""
+        self.reads = 0
+        self.goes_on = False
+        """Whether something else follows the last member."""
 
     def blocks(self, block: int, stop: int | None = None) -> Iterator[bytes]:
         """Yield blocks of at most ``block`` bytes until the end, or until ``stop`` bytes have come."""
         done = 0
-        while (stop is None or done < stop) and self._ready():
-            out = self._decompress(block if stop is None else min(block, stop - done))
+        while (stop is None or done < stop) and (member := self._current()):
+            out = self._decompress(member, block if stop is None else min(block, stop - done))
             done += len(out)
             if out:
                 yield out
 
-    def _ready(self) -> bool:
-        """Open the next member if there is one."""
+    def _current(self) -> _Decompressor | None:
+        """Return the member that is being read, or the next one; None after the last."""
         if self._member is not None:
             if not self._member.eof:
-                return True
+                return self._member
             self._pending = self._member.unused_data
-        self._member = None
-        if self._skip_padding():
-            return False
+            self._member = None
+        self._skip_padding()
         while len(self._pending) < _LONGEST_MAGIC and (more := self._read()):
             self._pending += more
-        if codec_of(self._pending) != self._codec:
-            raise DamagedError(f"has bytes after its {self._codec} data that are something else")
-        self._member = _CODECS[self._codec]()
-        return True
+        if codec_of(self._pending) == self._codec:
+            self._member = _CODECS[self._codec]()
+        else:
+            self.goes_on = bool(self._pending)
+        return self._member
 
-    def _skip_padding(self) -> bool:
-        """Drop zero bytes between members; true if nothing else is left."""
-        while True:
-            self._pending = self._pending.lstrip(b"\0")
-            if self._pending:
-                return False
-            self._pending = self._read()
-            if not self._pending:
-                return True
+    def _skip_padding(self) -> None:
+        """Drop zero bytes between members."""
+        while not (left := self._pending.lstrip(b"\0")) and (more := self._read()):
+            self._pending = more
+        self._pending = left or self._pending.lstrip(b"\0")
 
-    def _decompress(self, limit: int) -> bytes:
-        assert self._member is not None
-        data = b""
-        if self._member.needs_input:
+    def _decompress(self, member: _Decompressor, limit: int) -> bytes:
+        data, hungry = b"", member.needs_input
+        if hungry:
             data, self._pending = self._pending or self._read(), b""
         try:
-            out = self._member.decompress(data, limit)
+            out = member.decompress(data, limit)
         except _ERRORS as error:
             raise DamagedError(f"has damaged {self._codec} data ({error})") from None
-        if not (out or data or self._member.eof) and self._member.needs_input:
+        if hungry and not (data or out or member.eof):
             raise DamagedError(f"ends in the middle of its {self._codec} data")
         return out
 
     def _read(self) -> bytes:
-        data = self._raw.read(min(self._feed, self._left))
+        careful = self._safe_reads is not None and self.reads >= self._safe_reads
+        data = self._raw.read(min(1 if careful else _FEED, self._left))
         self._left -= len(data)
+        self.reads += 1
         return data
 
 

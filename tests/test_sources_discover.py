@@ -1,0 +1,157 @@
+"""Discovery: what is listed, in what order, and why the rest is left out."""
+
+import json
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from mrprep.sources.discover import Listing, discover
+from mrprep.sources.source import Source
+
+
+def listing_of(path: Path, **options: object) -> Listing:
+    return discover(Source(name="s", path=path, **options))  # type: ignore[arg-type]
+
+
+def kinds(listing: Listing) -> dict[bytes, str]:
+    return {each.path: each.kind for each in listing.skipped}
+
+
+def touch(folder: Path, *names: str) -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text("x")
+
+
+def test_files_come_in_the_order_of_their_bytes(tmp_path: Path) -> None:
+    touch(tmp_path, "b.txt", "a/z.txt", "a.txt", "a/b/c.txt", "Z.txt", "é.txt", "a-b.txt")
+    paths = [file.path for file in listing_of(tmp_path).files]
+    assert paths == sorted(paths)
+    assert paths[:3] == [b"Z.txt", b"a-b.txt", b"a.txt"]
+    assert len(paths) == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "format_", "compression"),
+    [
+        ("a.txt", "txt", ""),
+        ("a.MD", "md", ""),
+        ("a.b.JsonL", "jsonl", ""),
+        ("a.json", "json", ""),
+        ("a.Parquet", "parquet", ""),
+        ("a.txt.GZ", "txt", "gz"),
+        ("a.md.zst", "md", "zst"),
+        ("a.jsonl.bz2", "jsonl", "bz2"),
+        ("a.json.xz", "json", "xz"),
+    ],
+)
+def test_endings(tmp_path: Path, name: str, format_: str, compression: str) -> None:
+    touch(tmp_path, name)
+    [file] = listing_of(tmp_path).files
+    assert (file.format, file.compression, file.size) == (format_, compression, 1)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        (".x.txt", "hidden"),
+        ("._a.txt", "hidden"),
+        (".git/a.txt", "hidden"),
+        ("~$a.txt", "temporary"),
+        ("a.txt~", "temporary"),
+        ("a.TMP", "temporary"),
+        ("a.jsonl.part", "temporary"),
+        ("a.pdf", "ending"),
+        ("a.parquet.gz", "ending"),
+        ("a.gz", "ending"),
+        ("noext", "ending"),
+    ],
+)
+def test_names_that_are_left_out(tmp_path: Path, name: str, kind: str) -> None:
+    touch(tmp_path, name)
+    listing = listing_of(tmp_path)
+    assert not listing.files
+    assert list(kinds(listing).values()) == [kind]
+
+
+def test_advice_for_known_endings(tmp_path: Path) -> None:
+    touch(tmp_path, "a.docx", "b.pdf", "c.epub", "d.html", "e.warc", "e.warc.gz", "f.xyz")
+    reasons = {each.path: each.reason for each in listing_of(tmp_path).skipped}
+    assert "save them as .txt" in reasons[b"a.docx"]
+    assert "extract" in reasons[b"b.pdf"] and "extract" in reasons[b"e.warc.gz"]
+    assert ".xyz" in reasons[b"f.xyz"]
+
+
+def test_a_told_format_holds_whatever_the_ending(tmp_path: Path) -> None:
+    touch(tmp_path, "noext", "a.log", "b.log.gz", ".hidden")
+    listing = listing_of(tmp_path, format="jsonl")
+    assert [(f.path, f.format, f.compression) for f in listing.files] == [
+        (b"a.log", "jsonl", ""),
+        (b"b.log.gz", "jsonl", "gz"),
+        (b"noext", "jsonl", ""),
+    ]
+
+
+def test_a_single_file_is_a_source(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "b.txt", ".c.txt")
+    listing = listing_of(tmp_path / "b.txt")
+    assert (listing.root, [file.path for file in listing.files]) == (os.fsencode(tmp_path), [b"b.txt"])
+    assert [file.path for file in listing_of(tmp_path / ".c.txt").files] == [b".c.txt"]
+
+
+def test_a_source_that_is_not_there_is_named(tmp_path: Path) -> None:
+    listing = listing_of(tmp_path / "gone")
+    assert not listing.files
+    assert listing.skipped[0].kind == "unreadable"
+
+
+def test_links_are_followed_once(tmp_path: Path) -> None:
+    touch(tmp_path, "in/d/x.txt", "out/y.txt", "out/deep/z.txt")
+    root = tmp_path / "in"
+    (root / "d/up").symlink_to("..")
+    (root / "a_link_first").symlink_to("d")
+    (root / "ext1").symlink_to("../out")
+    (root / "ext2").symlink_to("../out/deep")
+    (root / "nowhere.txt").symlink_to("gone")
+    (root / "self").symlink_to("self")
+    (root / "x2.txt").symlink_to("d/x.txt")
+    (root / "other.txt").symlink_to("../out/single.log")
+    listing = listing_of(root)
+    assert [file.path for file in listing.files] == [b"d/x.txt", b"ext1/deep/z.txt", b"ext1/y.txt"]
+    links = (b"a_link_first", b"d/up", b"ext2", b"nowhere.txt", b"other.txt", b"self", b"x2.txt")
+    assert kinds(listing) == dict.fromkeys(links, "link")
+
+
+def test_special_files_are_named_and_never_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "s.txt"))
+        assert kinds(listing_of(tmp_path)) == {b"pipe.txt": "special", b"s.txt": "special"}
+
+
+def test_builds_and_work_directories_are_left_out(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "build/text/x.parquet", "w.work/a.txt", "other/a.txt", "x.work/b.txt")
+    (tmp_path / "build/manifest.json").write_text(json.dumps({"mrprep": "0.1"}))
+    (tmp_path / "other/manifest.json").write_text(json.dumps({"name": "web app"}))
+    (tmp_path / "w.work/mrprep.lock").touch()
+    listing = listing_of(tmp_path)
+    paths = [file.path for file in listing.files]
+    assert paths == [b"a.txt", b"other/a.txt", b"other/manifest.json", b"x.work/b.txt"]
+    assert kinds(listing) == {b"build": "build", b"w.work": "build"}
+    assert kinds(listing_of(tmp_path / "build")) == {b"": "build"}
+
+
+def test_the_caller_may_leave_things_out(tmp_path: Path) -> None:
+    touch(tmp_path, "a.txt", "out/b.txt")
+    out = os.fsencode(tmp_path / "out")
+    listing = discover(Source(name="s", path=tmp_path), lambda path: path == out)
+    assert [file.path for file in listing.files] == [b"a.txt"]
+    assert kinds(listing) == {b"out": "excluded"}
+
+
+def test_hard_links_are_files_like_others(tmp_path: Path) -> None:
+    touch(tmp_path, "b.txt")
+    (tmp_path / "a.txt").hardlink_to(tmp_path / "b.txt")
+    assert [file.path for file in listing_of(tmp_path).files] == [b"a.txt", b"b.txt"]

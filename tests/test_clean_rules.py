@@ -69,6 +69,8 @@ KEPT = {
     "bengali-ya-phalaa": "র\u200d\u09cdয",
     "mongolian": "ᠮᠣᠩᠭᠣᠯ ᠪᠢᠴᠢᠭ᠌ ᠠᠭᠤᠯᠠ\u180eᠠ",
     "ideographic-variant": "葛\U000e0100飾",
+    "old-hangul": "\u1112\u119e\u11ab 나랏말\u110a\u119e\u11b7",
+    "zalgo": "Z\u0335\u034ea\u0337\u035d l\u0336\u0308\u0301",
     "thai-tibetan": "น้ำ བོད་སྐད་",
     "chinese-punctuation": "价格：１２３元（含税），ＡＢＣ公司……—— ﾊﾝｶｸ ︰竖排",
     "private-use": "直径为 \ue6a1 5 毫米，坏字\ufffd而已",

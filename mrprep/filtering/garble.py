@@ -28,7 +28,7 @@ _SCRIPTS = (
     (Kind.HANGUL,),
 )
 _SCRIPT_SHARE = 0.05
-_LEAST_HAN = 10
+_LEAST_HAN = 20
 
 
 def garbled(profile: Profile, most: float) -> Complaint | None:

@@ -1,4 +1,4 @@
-"""Latin text without the small words of any language: keyboard mash, random letters, key words, filler.
+"""Latin text without small words: keyboard mash, random letters, lists of key words; and filler.
 
 The words of a text are looked at only when the very commonest are missing, so running English costs one or two
 short searches.
@@ -21,6 +21,8 @@ _SMALL_WORDS = frozenset(f"{_ENGLISH} {_ROMANCE} {_GERMANIC} {_OTHERS}".split())
 _LEAST_SHARE = 0.02
 _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}|[qwrt]{3}|[sdfghjkl]{4}|[zxcvbnm]{4}")
 _LEAST_WORDS = 8
+_LEAST_SALAD = 50
+_SALAD_OF = 200
 _FILLER = "orem ipsum"
 _FILLER_EVERY = 1000
 
@@ -35,12 +37,19 @@ def lacks_common_words(profile: Profile) -> bool:
     return sum(map(sample.count, _COMMON)) * _COMMON_EVERY < len(sample)
 
 
-def no_small_words(profile: Profile, least: int) -> Complaint | None:
-    """Complain about ``least`` words and more of which under 2 % are small; 0 never complains."""
-    words = _words_if_strange(profile)
-    if not least or len(words) < least:
+def word_salad(profile: Profile, least: float) -> Complaint | None:
+    """Complain about Latin text without small words in which hardly a word comes twice.
+
+    Running text in any language repeats its function words: of 100 words at least 9 stood before in each of over
+    100 Latin-script languages, Greenlandic and Siswati the lowest; of 100 key words 3 to 8. The share grows about
+    linearly up to 200 words, and so does the threshold ``least``, which is for 100.
+    """
+    words = _words_if_strange(profile)[:_SALAD_OF]
+    wanted = least * len(words) / 100
+    repeats = 1 - len(set(words)) / max(1, len(words))
+    if len(words) < _LEAST_SALAD or repeats >= wanted:
         return None
-    return Complaint("no-small-words", f"of {len(words)} words hardly a small one, at least {_LEAST_SHARE:.1%} wanted")
+    return Complaint("word-salad", f"{repeats:.1%} of {len(words)} words stood before, at least {wanted:.1%} wanted")
 
 
 def mash(profile: Profile, most: float) -> Complaint | None:

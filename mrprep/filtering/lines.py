@@ -31,8 +31,10 @@ def menus(profile: Profile, most: float) -> Complaint | None:
 
 def menu_bars(profile: Profile, least: float) -> Complaint | None:
     """Complain about fewer units than ``least`` from bar to bar, in a text of few lines (a table has many)."""
+    if len(profile.lines) >= _LEAST_LINES:
+        return None
     bars = sum(map(profile.sample.count, _BARS))
-    if bars < _LEAST_BARS or len(profile.lines) >= _LEAST_LINES:
+    if bars < _LEAST_BARS:
         return None
     stretch = len(profile.units) / bars
     if stretch >= least:

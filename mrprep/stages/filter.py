@@ -69,8 +69,9 @@ class Options(BaseOptions):
     """Most lines that begin with a bullet, of all. Gopher has 0.9; tables of contents reach 93 %."""
     max_ellipses: float = 0.3
     """Most lines that end in an ellipsis, of all. Gopher."""
-    min_words_for_small_words: int = 50
-    """From how many words on a Latin text must have *the*, *de*, *und* … For Gopher's two stop words of 50."""
+    min_repeated_words: float = 0.08
+    """Least words of the first 100 that stood before, in Latin text without *the*, *de*, *und* … For Gopher's two
+    stop words, which would drop most of the world's languages; the lowest of 100 languages has 9 %."""
     max_mash: float = 0.3
     """Most words of a Latin text that cannot be pronounced, of those over 3 letters. Own choice."""
     max_filler: int = 1
@@ -162,14 +163,14 @@ def _latin_rules(options: Options) -> Sequence[Rule]:
     return (
         partial(composition.encoded, most=options.max_encoded),
         partial(composition.long_words, most=options.max_word_length),
+        partial(language.filler, most=options.max_filler),
     )
 
 
 def _word_rules(options: Options) -> Sequence[Rule]:
     return (
         partial(language.mash, most=options.max_mash),
-        partial(language.no_small_words, least=options.min_words_for_small_words),
-        partial(language.filler, most=options.max_filler),
+        partial(language.word_salad, least=options.min_repeated_words),
     )
 
 

@@ -9,10 +9,14 @@ With accumulation there are two compiled functions and one more fp32 number a pa
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import mindspore as ms
 from mindspore import Parameter, Tensor, nn, ops
+
+_BUCKET = 1 << 22
+"""Numbers a sum over ranks takes at a time: 16 MB."""
 
 Columns = tuple[Tensor, ...]
 Sums = tuple[Tensor, ...]
@@ -98,7 +102,7 @@ def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]
 
 def _finish(optimizer: nn.Cell, ranks: int, clip: float) -> Compiled:
     """Return (sums of this rank, lr) -> (mean loss, norm, tokens), after the update."""
-    reduce = _sum_over_ranks(ranks)
+    reduce = _sum_over_ranks([*(p.size for p in optimizer.parameters), 1, 1], ranks)
 
     def update(gradients: tuple[Tensor, ...], factor: Tensor, lr: Tensor) -> None:
         scaled: Sums = ()
@@ -121,21 +125,42 @@ def _finish(optimizer: nn.Cell, ranks: int, clip: float) -> Compiled:
     return finish
 
 
-def _sum_over_ranks(ranks: int) -> Compiled:
-    def alone(sums: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+def _sum_over_ranks(sizes: Sequence[int], ranks: int) -> Compiled:
+    """Return sums of this rank -> sums over all, a few large AllReduce instead of one a weight."""
+
+    def alone(sums: Sums) -> Sums:
         return sums
 
     if ranks == 1:
         return alone
     all_reduce = ops.AllReduce(ops.ReduceOp.SUM)
+    stretches = buckets(sizes, _BUCKET)
 
-    def together(sums: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    def together(sums: Sums) -> Sums:
         reduced: Sums = ()
-        for s in sums:
-            reduced = (*reduced, all_reduce(s.reshape(-1)).reshape(s.shape))
+        for start, stop in stretches:
+            parts: Sums = ()
+            for part in sums[start:stop]:
+                parts = (*parts, part.reshape(-1))
+            flat = all_reduce(ops.concat(parts))
+            at = 0
+            for part in sums[start:stop]:
+                reduced = (*reduced, flat[at : at + part.size].reshape(part.shape))
+                at = at + part.size
         return reduced
 
     return together
+
+
+def buckets(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
+    """Cut a list into stretches (start, stop), each of one item or of at most ``limit`` in sum."""
+    cuts, held = [0], 0
+    for place, size in enumerate(sizes):
+        if held and held + size > limit:
+            cuts.append(place)
+            held = 0
+        held += size
+    return list(pairwise([*cuts, len(sizes)]))
 
 
 def _fused(gradient: Compiled, finish: Compiled) -> Compiled:

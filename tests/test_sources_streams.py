@@ -138,6 +138,15 @@ def test_a_little_file_that_unpacks_to_much_is_read_by_blocks() -> None:
     assert sum(map(len, decompressed(io.BytesIO(packed), len(packed), "zst", Found()))) == 1 << 28
 
 
+def test_many_small_members_are_judged_together(tmp_path: Path) -> None:
+    text = "这是一个用来测试的中文句子，里面有很多字。\n" * 20
+    raw = b"plain words first\n" + text.encode("gb18030")
+    packed = b"".join(gzip.compress(raw[i : i + 10]) for i in range(0, len(raw), 10))
+    assert read_bytes(tmp_path, packed, "a.txt.gz").texts == ["plain words first\n" + text]
+    pretty = b"".join(gzip.compress(line) for line in (b"{\n", b'"text": "a"\n', b"}\n"))
+    assert "pretty-printed" in read_bytes(tmp_path, pretty, "a.jsonl.gz").problems[0]
+
+
 @pytest.mark.parametrize("documents", ["file", "line", "blank-line"])
 def test_text_before_damage_is_kept_up_to_its_last_whole_line(tmp_path: Path, documents: str) -> None:
     packed = bytearray(gzip.compress(b"one\ntwo\nthr"))

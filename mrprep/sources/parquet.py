@@ -85,7 +85,8 @@ def _leaves(file: Any, names: Sequence[str]) -> list[str]:
     for name in names:
         kind = _type_of(schema, name)
         if kind is None:
-            there = ", ".join(f'"{printable(column, 60)}"' for column in schema.names[:12])
+            leaves = [file.schema.column(i).path for i in range(min(12, len(file.schema)))]
+            there = ", ".join(f'"{printable(leaf, 60)}"' for leaf in leaves)
             raise UnreadableError(f'has no column "{printable(name)}"; columns there: {there or "none"}')
         if not _is_text(kind):
             raise UnreadableError(f'column "{printable(name)}" is {printable(str(kind))}, not text')

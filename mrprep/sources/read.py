@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
 from mrprep.sources import encoding, json_file, jsonl, lines, parquet, plain, streams
-from mrprep.sources.blocks import DamagedError, blocks_of
+from mrprep.sources.blocks import BLOCK, DamagedError, blocks_of
 from mrprep.sources.files import open_file
 from mrprep.sources.found import Found, UnreadableError
 from mrprep.sources.spans import Span, is_of_lines
@@ -90,5 +90,24 @@ def _sampled(span: Span, file: BinaryIO, found: Found) -> tuple[encoding.Sample,
         file.seek(0)
         return sample, blocks_of(file, span.stop)
     stream = streams.decompressed(file, span.stop, span.compression, found)
-    head = next(stream, b"")
-    return encoding.Sample(head, whole=False), itertools.chain([head], stream)
+    head, rest = _head_of(stream)
+    return encoding.Sample(head, whole=False), itertools.chain([head], rest)
+
+
+def _head_of(stream: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
+    """Return at least a block of a stream, joined, and the rest; damage in it is raised by the rest."""
+    held, size = [], 0
+    try:
+        for block in stream:
+            held.append(block)
+            size += len(block)
+            if size >= BLOCK:
+                break
+    except DamagedError as error:
+        return b"".join(held), _raise(error)
+    return b"".join(held), stream
+
+
+def _raise(error: Exception) -> Iterator[bytes]:
+    yield b""
+    raise error

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+_SHORTEST_FIRST_PIECE = 2 << 20
+"""Characters; a cut falls into the second half of 16 MB, and a character has four bytes at most."""
 NO_EDITS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -31,6 +33,11 @@ class Document:
     text: str
     edits: Mapping[str, int] = field(default_factory=lambda: NO_EDITS)
     """What cleaning did to it: rule -> number of characters or places changed."""
+
+    @property
+    def may_be_piece(self) -> bool:
+        """Whether its ends may be cuts: a piece after the first, or as long as a first piece is (8 MB at least)."""
+        return self.place.piece > 0 or len(self.text) >= _SHORTEST_FIRST_PIECE
 
 
 @dataclass(frozen=True, slots=True)

@@ -182,6 +182,8 @@ def test_empty_and_short() -> None:
     assert [judged(text) for text in ("", " \n\t\u3000", "a b c d", "一二三四", "。。。！！")] == [
         *("empty", "empty", "short", "short", "short")
     ]
+    assert judged("\u200b" * 300) == judged(" " * 100_000) == "empty"
+    assert judged(" " * 200_000 + ENGLISH + " " * 200_000) != "empty"
     assert judged("a b c d", min_units=4) == "kept"
     assert judged("一 two 三", min_units=3) == "kept"
 

@@ -12,7 +12,6 @@ from mrprep.filtering.profile import Profile
 _COMMON = (" of ", " and ", " to ", " in ", " de ")
 _COMMON_EVERY = 300
 """Characters in which running text has at least one of the commonest words; English has seven."""
-_WORD = re.compile(r"[^\W\d_]+")
 _ENGLISH = "the of and to in is for on with that be have a"
 _ROMANCE = "de la le les et des un une est el los las y en que por con il di che e o os da do em"
 _GERMANIC = "der die das und ist ein zu het een van og och att det som er på i"
@@ -70,6 +69,5 @@ def filler(profile: Profile, most: int) -> Complaint | None:
 
 
 def _words_if_strange(profile: Profile) -> list[str]:
-    words: list[str] = _WORD.findall(profile.sample.lower())
-    small = sum(map(_SMALL_WORDS.__contains__, words))
-    return words if small < _LEAST_SHARE * len(words) else []
+    small = sum(map(_SMALL_WORDS.__contains__, profile.words))
+    return profile.words if small < _LEAST_SHARE * len(profile.words) else []

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PLAIN_SHARE = 0.25
 _SAMPLE = 1 << 16
 _STRETCHES = 4
+_WORD = re.compile(r"[^\W\d_]+")
 _UNIT = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
     "|[^\\W\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -50,6 +51,11 @@ class Profile:
         """Lines of the sample that are not empty."""
         self.density = _density(self.sample)
         """Compressed bytes a byte of the sample, by LZ4: about 0.6 for prose, near 0 for repetition."""
+
+    @cached_property
+    def words(self) -> list[str]:
+        """Runs of letters of the sample, in lower case."""
+        return _WORD.findall(self.sample.lower())
 
     @cached_property
     def units(self) -> list[str]:

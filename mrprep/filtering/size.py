@@ -8,8 +8,8 @@ _LONGEST_UNIT = 40
 
 
 def empty(profile: Profile) -> Complaint | None:
-    """Complain about a text of nothing but white space."""
-    if profile.inked or profile.text.strip():
+    """Complain about a text of nothing but white space and format characters."""
+    if profile.inked or (profile.sample is not profile.text and profile.text.strip()):
         return None
     return Complaint("empty", "no character in it")
 

@@ -15,9 +15,6 @@ from mrprep.options import Options as BaseOptions
 
 VERSION = 1
 
-_LARGE = 4 << 20
-"""Characters that the first piece of a document over 16 MB has at least (four bytes each at most)."""
-
 
 class Options(BaseOptions):
     """Which rules run; those that are on by default never take a visible character out."""
@@ -117,13 +114,9 @@ def clean(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
     """Yield each document cleaned, with what was done to it; the very same object when nothing was."""
     whole, cut = _cleaners(options)
     for document in documents:
-        cleaner = cut if _is_cut(document) else whole
+        cleaner = cut if document.may_be_piece else whole
         text, edits = cleaner(document.text)
         yield Document(document.place, text, edits) if edits else document
-
-
-def _is_cut(document: Document) -> bool:
-    return document.place.piece > 0 or len(document.text) >= _LARGE
 
 
 def _cleaners(options: Options) -> tuple[Cleaner, Cleaner]:

@@ -18,9 +18,6 @@ from mrprep.options import Options as BaseOptions
 
 VERSION = 1
 
-_LARGE = 4 << 20
-"""Characters that the first piece of a document over 16 MB has at least (four bytes each at most)."""
-
 
 class Options(BaseOptions):
     """Thresholds; a share of 1 or a least number of 0 switches a rule off.
@@ -92,8 +89,7 @@ def filter_documents(documents: Iterable[Document], options: Options) -> Iterato
 
 
 def _judge(document: Document, families: Sequence[Family]) -> Complaint | None:
-    cut = document.place.piece > 0 or len(document.text) >= _LARGE
-    profile = Profile(document.text, partial=cut)
+    profile = Profile(document.text, partial=document.may_be_piece)
     for concerns, rules in families:
         if not concerns(profile):
             continue

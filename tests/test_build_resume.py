@@ -132,10 +132,11 @@ def test_two_builds_into_one_output(tmp_path: Path) -> None:
 
 def test_a_full_disk_is_a_sentence_and_the_build_goes_on_later(undisturbed: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
+    arguments = ["build", str(CORPUS), "--out", str(out), *map(str, OPTIONS)]
     code = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000));"
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        f"from mrprep.cli.app import run; sys.exit(run({['build', str(CORPUS), '--out', str(out), *map(str, OPTIONS)]}))"
+        f"from mrprep.cli.app import run; sys.exit(run({arguments}))"
     )
     script = tmp_path / "limited.py"
     script.write_text(f"if __name__ == '__main__':\n    {code}\n")

@@ -1,9 +1,8 @@
 """The tokenize stage: a vocabulary, given or trained on what survives, and the tokens of every surviving
 document.
 
-Two phases. ``vocabulary`` is one unit: it copies the given model, or trains one (2 s for 10 MB of text).
-``tokenize`` has a unit a part of the read phase; one core encodes 40 to 75 MB/s with a BPE model
-(docs/tokenizers.md).
+Two phases. ``vocabulary`` is one unit: it copies the given model, or trains one (1.5 s for 4 MB of text, 300 MB).
+``tokenize`` has a unit a part of the read phase; one core encodes 35 to 100 MB/s with llama2_32k (docs/tokenizers.md).
 """
 
 import shutil
@@ -42,7 +41,7 @@ class Options(BaseOptions):
     model_type: ModelType = "bpe"
     """Algorithm of a trained vocabulary: ``bpe`` (faster, and fewer tokens as measured) or ``unigram``."""
     sample_bytes: int = Field(4_000_000, ge=1000)
-    """Bytes of surviving text that a vocabulary is trained on."""
+    """Bytes of surviving text that a vocabulary is trained on; 16 MB instead of 4 gain 1 % and take 580 MB."""
     add_bos: bool = False
     """Open each document with the BOS of the tokenizer."""
     eod: str | None = None

@@ -6,6 +6,7 @@ then by the length of their left and of their right part. The ways in which they
 - What comes before the merges (charsmap, extra white space, suffix mode): such models are refused.
 - Two pieces of one score: refused, but for the runs of U+2581 of Llama 2. They merge last, when only whole runs are
   left, and runs of all lengths that matter are compared when a model is opened.
+  (InternLM 2 falls under this: nothing is lost, as gigatoken gains little where pieces reach over spaces.)
 - One piece made of two pairs that overlap in the text (``ab|abab|ab`` for ``ababab``): a text that holds such a
   string is left to SentencePiece. Runs of one character are let through: both build them from the left, so that a
   shorter part does not come to stand before a longer one. Tests go through the runs of every such character.

@@ -133,9 +133,10 @@ def base(document: int) -> int:
     return int(order.shuffle_keys(0, order.mix(np.array([document], np.uint64)), 0)[0])
 
 
-def test_splits_share_no_document_and_the_books_add_up(tmp_path: Path) -> None:
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_splits_share_no_document_and_the_books_add_up(share: float, tmp_path: Path) -> None:
     pieces = corpus(200)
-    built = Built(tmp_path, write_parts(tmp_path, pieces, 2), pack.Options(seq=16), shard.Options(valid=0.1))
+    built = Built(tmp_path, write_parts(tmp_path, pieces, 2), pack.Options(seq=16), shard.Options(valid=share))
     document_of = {doc: document for document, doc, *_ in pieces}
     held: dict[str, set[int]] = {"train": set(), "valid": set()}
     for index, unit in enumerate(built.units):
@@ -150,7 +151,7 @@ def test_splits_share_no_document_and_the_books_add_up(tmp_path: Path) -> None:
     assert built.split["withheld"]["tokens"] > 0
     first = sum(len(piece[4]) for piece in pieces if piece[2] == 0)
     valid = sum(counts["tokens"] for counts in built.counts if counts["split"] == "valid")
-    assert 0.1 * first <= valid < 0.1 * first + 130  # it ends with the document that fills it
+    assert share * first <= valid < share * first + 130  # it ends with the document that fills it
     smallest = sorted(range(200), key=base)[: len(held["valid"])]
     assert held["valid"] == set(smallest)
     assert sum(c["eod"] for c in built.counts) == sum(c["documents"] for c in built.counts)
@@ -167,6 +168,14 @@ def test_pieces_of_a_document_stay_together_and_in_order(tmp_path: Path) -> None
         assert [line["doc"] for line in mine] == docs
         assert len({(line["shard"], line["row"]) for line in mine}) == 1
         assert all(b["at"] == a["at"] + a["length"] for a, b in pairwise(mine))
+
+
+def test_two_documents_of_one_hash_stay_two(tmp_path: Path) -> None:
+    pieces = [(5, doc, 0, True, [7] * 8 + [EOD]) for doc in range(2)]
+    packing = pack.Options(seq=16, packing="bestfit")
+    built = Built(tmp_path, write_parts(tmp_path, pieces, 2), packing, shard.Options(valid=0))
+    assert built.counts[0]["documents"] == 2
+    assert built.counts[0]["rows"] == 2  # as one document of 18 it would be cut
 
 
 def test_a_document_longer_than_a_shard_makes_a_larger_shard(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def select(parts: Sequence[Path], first: int, last: int, valid_end: int, *, vali
     found = [_of_part(part, first, last, valid_end, valid=valid) for part in parts]
     part = np.repeat(np.arange(len(parts)), [len(docs) for docs in found])
     docs = np.concatenate(found)
-    order = np.lexsort((docs["copy"], docs["doc"], docs["key"]))
+    order = np.argsort(docs["key"], kind="stable")  # parts are in order of doc
     docs, part = docs[order], part[order]
     opens = np.ones(len(docs), np.int64)
     opens[1:] = docs["ends"][:-1] | (docs["key"][1:] != docs["key"][:-1])

@@ -10,7 +10,7 @@ chardet 7.7                  235     21        1  0.48
 chardet 7.7, sure by 0.5     184      0       73  0.43
 charset-normalizer 3.5       199     48       10  0.22
 faust-cchardet 3.2           217     37        3  0.13
-ours, with chardet           249      0        8  0.6
+ours, with chardet           248      0        9  1.3
 =========================  =====  =====  =======  ====
 """
 

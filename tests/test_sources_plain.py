@@ -61,7 +61,7 @@ def test_a_stretch_over_the_limit_is_a_bad_record(tmp_path: Path) -> None:
     ],
 )
 def test_long_texts_come_in_pieces(tmp_path: Path, unit: str, ending: str) -> None:
-    text = unit * (40 * MB // len(unit.encode()))
+    text = unit * (20 * MB // len(unit.encode()))
     for name, data in (("a.txt", text), ("a.jsonl", json.dumps({"text": text}))):
         found = read_bytes(tmp_path, data.encode(), name).documents
         assert [d.place.piece for d in found] == list(range(len(found)))

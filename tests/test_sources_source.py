@@ -30,6 +30,7 @@ def test_encodings_are_known_by_any_of_their_names() -> None:
 @pytest.mark.parametrize(
     "wrong",
     [{"weight": 0}, {"weight": float("inf")}, {"weight": -1}, {"encoding": "klingon"}, {"encoding": "base64"},
+     {"encoding": "idna"},
      {"text": ()}, {"name": ""}, {"documents": "paragraph"}, {"format": "csv"}, {"pth": "x"}],
 )  # fmt: skip
 def test_mistakes_are_refused(wrong: dict[str, Any]) -> None:

@@ -14,7 +14,7 @@ import pytest
 from backports import zstd
 from sources_tools import read_bytes
 
-from mrprep.sources.blocks import DamagedError
+from mrprep.sources.files import DamagedError
 from mrprep.sources.found import Found
 from mrprep.sources.streams import decompressed
 

@@ -18,7 +18,3 @@ class Found:
     def note(self, span: Span) -> FileNote:
         """Return the note of a span that has been read."""
         return FileNote(span.source, span.path, self.encoding, self.confidence, self.replaced, self.problem)
-
-
-class UnreadableError(Exception):
-    """Why a file, or the rest of it, cannot be read; one sentence without the file's name."""

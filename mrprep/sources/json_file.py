@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from mrprep.document import BadRecord, Document, Place
 from mrprep.sources import json_values, jsonl
-from mrprep.sources.found import Found, UnreadableError
+from mrprep.sources.files import UnreadableError
+from mrprep.sources.found import Found
 from mrprep.sources.lines import MAX_RECORD, TooLong, batches
 from mrprep.sources.spans import Span
 from mrprep.sources.texts import NoTextError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mrprep.sources.found import UnreadableError
+from mrprep.sources.files import UnreadableError
 from mrprep.sources.lines import MAX_RECORD, TooLong
 
 _WHITE = b" \t\r\n"

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from mrprep.sources.blocks import BLOCK
+from mrprep.sources.files import BLOCK
 
 MAX_RECORD = 256 << 20
 """Bytes of the longest record that is read."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from mrprep.document import BadRecord, Document, Place
 from mrprep.printable import printable
-from mrprep.sources.files import open_file
-from mrprep.sources.found import Found, UnreadableError
+from mrprep.sources.files import UnreadableError, open_file
+from mrprep.sources.found import Found
 from mrprep.sources.pieces import documents, without_surrogates
 from mrprep.sources.spans import Span
 
@@ -67,7 +67,7 @@ def _open(span: Span) -> Any:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = open_file(span)
+    file = open_file(span.full_path)
     try:
         return pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
     except (pa.ArrowException, OSError, ValueError) as error:

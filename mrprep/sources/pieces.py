@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mrprep.document import Document, Place
-from mrprep.sources.blocks import DamagedError
+from mrprep.sources.files import DamagedError
 from mrprep.sources.found import Found
 
 MAX_PIECE = 16 << 20

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from mrprep.document import BadRecord, Document, Place
-from mrprep.sources.blocks import DamagedError
+from mrprep.sources.files import DamagedError
 from mrprep.sources.found import Found
 from mrprep.sources.jsonl import too_long
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong, numbered

@@ -11,9 +11,8 @@ from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
 from mrprep.sources import encoding, json_file, jsonl, lines, parquet, plain, streams
-from mrprep.sources.blocks import BLOCK, DamagedError, blocks_of
-from mrprep.sources.files import open_file
-from mrprep.sources.found import Found, UnreadableError
+from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file
+from mrprep.sources.found import Found
 from mrprep.sources.spans import Span, is_of_lines
 
 
@@ -28,13 +27,13 @@ def read(span: Span) -> Iterator[ReadItem]:
         yield from parquet.read(span, found) if span.format == "parquet" else _text(span, found)
     except OSError as error:
         found.problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
-    except (UnreadableError, DamagedError) as error:
+    except UnreadableError as error:
         found.problem = str(error)
     yield found.note(span)
 
 
 def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
-    with open_file(span) as file:
+    with open_file(span.full_path) as file:
         size = os.fstat(file.fileno()).st_size
         if span.whole:
             yield from _whole(span, file, found)

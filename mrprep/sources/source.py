@@ -43,7 +43,7 @@ class Source(Options):
         if value == "auto":
             return value
         try:
-            "".encode(value)
+            codecs.getincrementaldecoder(value)("replace").decode("".encode(value), final=True)
             return codecs.lookup(value).name
-        except LookupError:
+        except (LookupError, UnicodeError):
             raise ValueError(f"no text encoding is named {value!r}; use auto or e.g. gb18030, big5hkscs") from None

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from mrprep.sources.discover import Compression, File, Listing
+from mrprep.sources.files import UnreadableError, blocks_of, open_file
 from mrprep.sources.source import Documents, Format
 
 _SMALLEST_UNIT, _LARGEST_UNIT = 2 << 20, 256 << 20
@@ -39,6 +40,11 @@ class Span:
     """Whether it is all of its file."""
     size: int
     """Bytes it has on disk, about: what reading it costs."""
+
+    @property
+    def full_path(self) -> bytes:
+        """Path by which the file is opened."""
+        return os.path.join(self.root, self.path)
 
 
 def unit_bytes(total: int) -> int:
@@ -77,15 +83,11 @@ def to_count(units: Iterable[Sequence[Span]]) -> list[Span]:
 def count_lines(span: Span) -> int:
     """Return how many line ends lie in a span of ``to_count``; 0 for a file that has vanished."""
     try:
-        with open(os.path.join(span.root, span.path), "rb") as file:
+        with open_file(span.full_path) as file:
             file.seek(span.start)
-            left, count = span.stop - span.start, 0
-            while left and (block := file.read(min(left, 1 << 20))):
-                left -= len(block)
-                count += block.count(b"\n")
-    except OSError:
+            return sum(block.count(b"\n") for block in blocks_of(file, span.stop - span.start))
+    except (OSError, UnreadableError):
         return 0
-    return count
 
 
 def with_first_lines(units: Iterable[Sequence[Span]], counts: Sequence[int]) -> list[tuple[Span, ...]]:
@@ -151,9 +153,9 @@ def is_cuttable(span: Span) -> bool:
     from mrprep.sources import encoding, jsonl
 
     try:
-        with open(os.path.join(span.root, span.path), "rb") as file:
+        with open_file(span.full_path) as file:
             sample = encoding.sample_of(file, span.stop)
-    except OSError:
+    except (OSError, UnreadableError):
         return False
     if encoding.decide(sample, span.encoding, records=span.format == "jsonl").name != "utf-8":
         return False

@@ -16,7 +16,7 @@ from typing import BinaryIO, Protocol
 
 from backports import zstd
 
-from mrprep.sources.blocks import BLOCK, DamagedError, blocks_of
+from mrprep.sources.files import BLOCK, DamagedError, blocks_of
 from mrprep.sources.found import Found
 
 _FEED = 1 << 16

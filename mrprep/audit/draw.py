@@ -7,6 +7,8 @@ import numpy as np
 from mrprep.order import I64, permute
 
 _LEAST = 8
+_SALT = 0x6175646974
+"""Keeps the sample apart from every other use of a permutation: packing and training order by small seeds too."""
 
 
 def draw(rows: Mapping[str, Sequence[int]], sample: int, seed: int) -> dict[str, list[I64]]:
@@ -32,4 +34,4 @@ def draw(rows: Mapping[str, Sequence[int]], sample: int, seed: int) -> dict[str,
 
 
 def _draw(rows: int, count: int, seed: int) -> I64:
-    return np.sort(permute(seed, max(1, rows), np.arange(count, dtype=np.int64)))
+    return np.sort(permute(seed ^ (_SALT << 20), max(1, rows), np.arange(count, dtype=np.int64)))

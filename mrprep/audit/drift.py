@@ -71,14 +71,16 @@ class Drift:
             level,
             float(seen[worst]),
             limit + self._limits[0],
-            f"{self._who(names, worst)} {seen[worst]:.4f} bits; documents dealt at random differ by {np.quantile(chance, 0.005):.4f} to {np.quantile(chance, 0.995):.4f}",
+            f"{_who(names, worst)} {seen[worst]:.4f} bits; documents dealt at random differ by "
+            f"{np.quantile(chance, 0.005):.4f} to {np.quantile(chance, 0.995):.4f}",
             "" if level == "ok" else advice,
         )
 
-    def _who(self, names: list[str], worst: int) -> str:
-        if len(names) == 2:
-            return f"{printable(names[0])} and {printable(names[1])} differ by"
-        return f"{printable(names[worst])} differs most from the rest, by"
+
+def _who(names: list[str], worst: int) -> str:
+    if len(names) == 2:
+        return f"{printable(names[0])} and {printable(names[1])} differ by"
+    return f"{printable(names[worst])} differs most from the rest, by"
 
 
 def main_documents(block: Block) -> I64:

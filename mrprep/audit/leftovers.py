@@ -53,7 +53,8 @@ PATTERNS = (
         "html",
         "remains of HTML",
         re.compile(
-            rf"</?(?:{_TAGS}|{_MORE_TAGS})(?:\s[^<>]{{0,300}})?/?>|&(?:nbsp|amp|lt|gt|quot|apos|#\d{{1,6}});", re.I
+            rf"</?(?:{_TAGS}|{_MORE_TAGS})(?:\s[^<>=]{{1,40}}=[^<>]{{0,300}})?\s?/?>|&(?:nbsp|amp|lt|gt|quot|apos|#\d{{1,6}});",
+            re.I,
         ),
         20,
         "take the text out of the pages before it comes here, or name the field that holds it",

@@ -51,7 +51,10 @@ def blocks(build: Build, tokenizer: Tokenizer, split: str, shard: Mapping[str, A
 
 
 def _check_count(build: Build, shard: Mapping[str, Any]) -> None:
-    rows = count_rows(build.file(shard["file"]))
+    file = build.file(shard["file"])
+    if not file.is_file():
+        raise MrprepError(f"{printable(shard['file'])} is missing")
+    rows = count_rows(file)
     if rows != shard["rows"]:
         raise MrprepError(f"{printable(shard['file'])} has {rows} rows, the manifest says {shard['rows']}")
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from mrprep.document import FileNote
-from mrprep.sources.spans import Span
+from mrprep.sources.span import Span
 
 
 @dataclass(slots=True)

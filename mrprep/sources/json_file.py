@@ -8,7 +8,7 @@ from mrprep.sources import json_values, jsonl
 from mrprep.sources.files import UnreadableError
 from mrprep.sources.found import Found
 from mrprep.sources.lines import MAX_RECORD, TooLong, batches
-from mrprep.sources.spans import Span
+from mrprep.sources.span import Span
 from mrprep.sources.texts import NoTextError
 
 _WHITE = b" \t\r\n"

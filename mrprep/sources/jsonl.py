@@ -18,7 +18,7 @@ from mrprep.printable import printable
 from mrprep.sources.found import Found
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong
 from mrprep.sources.pieces import MAX_PIECE, documents, without_surrogates
-from mrprep.sources.spans import Span
+from mrprep.sources.span import Span
 from mrprep.sources.texts import NoTextError, text_of
 
 _SHORT = MAX_PIECE // 4

@@ -12,7 +12,7 @@ from mrprep.printable import printable
 from mrprep.sources.files import UnreadableError, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.pieces import documents, without_surrogates
-from mrprep.sources.spans import Span
+from mrprep.sources.span import Span
 
 _ROWS = 256
 """Rows that are decoded at a time; documents are held whole, so few."""

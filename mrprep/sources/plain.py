@@ -8,7 +8,7 @@ from mrprep.sources.found import Found
 from mrprep.sources.jsonl import too_long
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong, numbered
 from mrprep.sources.pieces import decode, documents, pieces
-from mrprep.sources.spans import Span
+from mrprep.sources.span import Span
 
 _WHITE = b" \t\r\n\v\f"
 _BOM = b"\xef\xbb\xbf"

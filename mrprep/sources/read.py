@@ -13,7 +13,7 @@ from mrprep.document import BadRecord, Document, ReadItem
 from mrprep.sources import encoding, json_file, jsonl, lines, parquet, plain, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file
 from mrprep.sources.found import Found
-from mrprep.sources.spans import Span, is_of_lines
+from mrprep.sources.span import Span, is_of_lines
 
 
 def read(span: Span) -> Iterator[ReadItem]:

@@ -5,46 +5,19 @@ Costs one look (under 1 MB) into each file that is larger than a unit; smaller f
 """
 
 import itertools
-import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from mrprep.sources.discover import Compression, File, Listing
+from mrprep.sources import encoding, jsonl, parquet
+from mrprep.sources.discover import File, Listing
 from mrprep.sources.files import UnreadableError, blocks_of, open_file
-from mrprep.sources.source import Documents, Format
+from mrprep.sources.span import Span, is_of_lines
+
+__all__ = ["Span", "count_lines", "cut", "is_cuttable", "to_count", "unit_bytes", "with_first_lines"]
 
 _SMALLEST_UNIT, _LARGEST_UNIT = 2 << 20, 256 << 20
 _COST_OF_A_FILE = 4096
 """What opening a file counts for, in bytes: 500 empty files fill a unit of 2 MB."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """A file, or a stretch of one, and all that is needed to read it."""
-
-    source: str
-    root: bytes
-    path: bytes
-    format: Format
-    compression: Compression
-    documents: Documents
-    text: tuple[str, ...]
-    encoding: str
-    start: int
-    """First byte (parquet: first row)."""
-    stop: int
-    """Byte (parquet: row) to end before; a whole file is 0 to its listed size in bytes."""
-    first_line: int
-    """Line that holds byte ``start``, counted from 1 (parquet: its row)."""
-    whole: bool
-    """Whether it is all of its file."""
-    size: int
-    """Bytes it has on disk, about: what reading it costs."""
-
-    @property
-    def full_path(self) -> bytes:
-        """Path by which the file is opened."""
-        return os.path.join(self.root, self.path)
 
 
 def unit_bytes(total: int) -> int:
@@ -141,17 +114,10 @@ def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
         yield whole
 
 
-def is_of_lines(span: Span) -> bool:
-    """Return whether each line of the file is a record of its own."""
-    return span.format == "jsonl" or (span.format in {"txt", "md"} and span.documents == "line")
-
-
 def is_cuttable(span: Span) -> bool:
     """Return whether a whole file is one of plain UTF-8 lines, as far as a look at samples of it tells."""
     if span.compression or not is_of_lines(span):
         return False
-    from mrprep.sources import encoding, jsonl
-
     try:
         with open_file(span.full_path) as file:
             sample = encoding.sample_of(file, span.stop)
@@ -164,8 +130,6 @@ def is_cuttable(span: Span) -> bool:
 
 def _row_groups(whole: Span, unit: int) -> Iterator[Span]:
     """Yield spans of whole row groups, each the fewest that reach ``unit`` bytes of the text columns."""
-    from mrprep.sources import parquet
-
     groups = parquet.row_groups(whole)
     if not groups:
         yield whole

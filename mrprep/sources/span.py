@@ -1,0 +1,41 @@
+"""A span: a file, or a stretch of one, and how it is to be read."""
+
+import os
+from dataclasses import dataclass
+
+from mrprep.sources.discover import Compression
+from mrprep.sources.source import Documents, Format
+
+
+@dataclass(frozen=True)
+class Span:
+    """A file, or a stretch of one, and all that is needed to read it."""
+
+    source: str
+    root: bytes
+    path: bytes
+    format: Format
+    compression: Compression
+    documents: Documents
+    text: tuple[str, ...]
+    encoding: str
+    start: int
+    """First byte (parquet: first row)."""
+    stop: int
+    """Byte (parquet: row) to end before; a whole file is 0 to its listed size in bytes."""
+    first_line: int
+    """Line that holds byte ``start``, counted from 1 (parquet: its row)."""
+    whole: bool
+    """Whether it is all of its file."""
+    size: int
+    """Bytes it has on disk, about: what reading it costs."""
+
+    @property
+    def full_path(self) -> bytes:
+        """Path by which the file is opened."""
+        return os.path.join(self.root, self.path)
+
+
+def is_of_lines(span: Span) -> bool:
+    """Return whether each line of the file is a record of its own."""
+    return span.format == "jsonl" or (span.format in {"txt", "md"} and span.documents == "line")

@@ -13,7 +13,7 @@ from mrprep.training.shards import read_shards
 pytestmark = pytest.mark.mindspore
 
 VOCAB, SEQ = 23, 12
-PAD = 0
+PAD, EOD = 0, 2
 
 
 @pytest.fixture(scope="module")
@@ -24,12 +24,12 @@ def ms():
     return mindspore
 
 
-def _config(tied: bool) -> ModelConfig:
+def _config(tied: bool = False, layers: int = 1) -> ModelConfig:
     return ModelConfig(
         vocab_size=VOCAB,
         hidden_size=16,
         intermediate_size=20,
-        num_hidden_layers=2,
+        num_hidden_layers=layers,
         num_attention_heads=4,
         num_key_value_heads=2,
         max_position_embeddings=SEQ,
@@ -82,11 +82,11 @@ def _weights(model):
     return {p.name: p.asnumpy().astype(np.float64) for p in model.trainable_params()}
 
 
-def _model(ms, tied=False):
+def _model(ms, config=None):
     """A model whose norms are not all 1, so that the test sees them."""
     from mrprep.training.model import Llama
 
-    model = Llama(_config(tied), SEQ, seed=3)
+    model = Llama(config or _config(), SEQ, seed=3)
     noise = np.random.default_rng(9)
     for p in model.trainable_params():
         if p.ndim == 1:
@@ -96,21 +96,22 @@ def _model(ms, tied=False):
 
 @pytest.mark.parametrize("tied", [False, True])
 def test_logits_equal_the_slow_forward(ms, tied):
-    model = _model(ms, tied)
+    config = _config(tied, layers=2)
+    model = _model(ms, config)
     ids = np.random.default_rng(0).integers(0, VOCAB, (2, SEQ)).astype(np.int32)
     logits = model(ms.Tensor(ids)).asnumpy().reshape(2, SEQ, VOCAB)
     for row in range(2):
-        assert np.abs(logits[row] - _slow_logits(_config(tied), _weights(model), ids[row])).max() < 2e-5
-    assert sum(p.size for p in model.trainable_params()) == _config(tied).parameter_count
+        assert np.abs(logits[row] - _slow_logits(config, _weights(model), ids[row])).max() < 2e-5
+    assert sum(p.size for p in model.trainable_params()) == config.parameter_count
 
 
 def test_new_weights_depend_on_seed_and_name_alone(ms):
     from mrprep.training.model import Llama
 
     one, same, other = (_weights(Llama(_config(True), SEQ, seed)) for seed in (1, 1, 2))
-    deeper = _weights(Llama(_config(True).model_copy(update={"num_hidden_layers": 3}), SEQ, 1))
+    deeper = _weights(Llama(_config(True).model_copy(update={"num_hidden_layers": 2}), SEQ, 1))
     assert all((one[name] == same[name]).all() and (one[name] == deeper[name]).all() for name in one)
-    name = "model.layers.1.mlp.up_proj.weight"
+    name = "model.layers.0.mlp.up_proj.weight"
     assert (one[name] != other[name]).all()
     assert abs(one[name].std() / 0.3 - 1) < 0.15
 
@@ -145,7 +146,7 @@ def _step(ms, model, *, accumulate=1, clip=1e9, decay=0.0):
     from mrprep.training.step import TrainStep
 
     optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, decay)
-    return TrainStep(model, optimizer, splitter("flat", PAD), ranks=1, accumulate=accumulate, clip=clip)
+    return TrainStep(model, optimizer, splitter("flat", PAD, EOD), ranks=1, accumulate=accumulate, clip=clip)
 
 
 def _rows():
@@ -164,7 +165,7 @@ def test_padding_is_no_target_and_splitting_a_batch_changes_nothing(ms):
 
     losses = []
     for row in rows:
-        logits = _slow_logits(_config(False), before, row[:-1])
+        logits = _slow_logits(_config(), before, row[:-1])
         picked = logits[np.arange(SEQ), row[1:]] - np.log(np.exp(logits).sum(-1))
         losses.extend(-picked[row[1:] != PAD])
     assert one.tokens == two.tokens == len(losses) == (rows[:, 1:] != PAD).sum()
@@ -173,6 +174,21 @@ def test_padding_is_no_target_and_splitting_a_batch_changes_nothing(ms):
     assert two.norm == pytest.approx(one.norm, rel=1e-5)
     for name, value in _weights(halves).items():
         assert np.abs(value - _weights(whole)[name]).max() < 1e-5, name
+
+
+def test_rows_filled_up_with_eod_for_want_of_a_pad_id(ms):
+    from mrprep.training.data import splitter
+
+    rows = np.array([[5, 6, EOD, 7, EOD, EOD, EOD], [EOD, 5, EOD, 6, 7, 8, EOD]], np.int32)
+    mask = splitter("flat", None, EOD)(ms.Tensor(rows))[2].asnumpy()
+    assert mask.tolist() == [[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]]
+
+
+def test_buckets_cover_all_and_stay_small():
+    from mrprep.training.step import buckets
+
+    assert buckets([5, 3, 9, 1, 1, 1, 20, 2], 9) == [(0, 2), (2, 3), (3, 6), (6, 7), (7, 8)]
+    assert buckets([50], 9) == [(0, 1)]
 
 
 def test_accumulated_sums_are_emptied_between_steps(ms):
@@ -191,7 +207,7 @@ def test_the_gradient_s_norm_and_direction(ms):
     def loss(weights):
         total, count = 0.0, 0
         for row in rows:
-            logits = _slow_logits(_config(False), weights, row[:-1])
+            logits = _slow_logits(_config(), weights, row[:-1])
             picked = logits[np.arange(SEQ), row[1:]] - np.log(np.exp(logits).sum(-1))
             total, count = total - picked[row[1:] != PAD].sum(), count + (row[1:] != PAD).sum()
         return total / count
@@ -272,6 +288,6 @@ def test_mcore_rows_have_their_own_labels_and_mask(ms, tmp_path):
     ((_, micro_batches),) = data.steps(shards, share, 0, 1)
     wanted = order.rows(0, 0, 4, 4, 0, 1, 0).reshape(2, 2)
     for columns, picked in zip(micro_batches, wanted, strict=True):
-        ids_, labels, mask = data.splitter("mcore", PAD)(*columns)
+        ids_, labels, mask = data.splitter("mcore", PAD, EOD)(*columns)
         for got, name in ((ids_, "input_ids"), (labels, "labels"), (mask, "loss_mask")):
             assert (got.asnumpy() == rows[name][picked]).all()

@@ -61,7 +61,8 @@ def save(directory: Path, snapshot: Snapshot, keep: int) -> Path:
 
     final = directory / f"step-{snapshot.state.step:08d}"
     staging = directory / f".{final.name}.tmp"
-    _remove(staging)
+    for half in directory.glob(".step-*.tmp"):
+        _remove(half)
     staging.mkdir(parents=True)
     save_file(dict(snapshot.model), staging / "model.safetensors", metadata={"format": "pt"})
     save_file(dict(snapshot.optimizer), staging / "optimizer.safetensors")

@@ -115,7 +115,7 @@ def resolve(model: str, vocab_size: int, seq: int) -> ModelConfig:
     path = Path(model)
     if not path.is_file():
         raise MrprepError(f"there is no model {printable(model)}: name one of {', '.join(PRESETS)} or a config.json")
-    config = _from_hf(path)
+    config = read_config(path)
     if config.vocab_size != vocab_size:
         raise MrprepError(
             f"{printable(model)} has vocab_size {config.vocab_size}, the build's tokenizer {vocab_size}: "
@@ -138,7 +138,12 @@ _SERVED = {  # what LlamaConfig can say besides shapes, with the only values the
 }
 
 
-def _from_hf(path: Path) -> ModelConfig:
+def read_config(path: Path) -> ModelConfig:
+    """Return the shape that a Hugging Face ``config.json`` describes.
+
+    Raises:
+        MrprepError: it is none of a Llama, or asks for what the model does not have.
+    """
     try:
         raw = json.loads(path.read_bytes())
         for key, values in _SERVED.items():

@@ -11,7 +11,7 @@ from typing import Any
 import mindspore as ms
 import numpy as np
 import numpy.typing as npt
-from mindspore import Tensor, dataset
+from mindspore import Tensor, dataset, ops
 
 from mrprep import order
 from mrprep.errors import BugError
@@ -86,13 +86,16 @@ def _read(shards: TrainingShards, share: Share, indices: npt.NDArray[np.int64]) 
     return iterator
 
 
-def splitter(layout: str, pad_id: int | None) -> Callable[..., tuple[Any, Any, Any]]:
-    """Return the function, compiled into the step, from a layout's columns to (ids, labels, mask)."""
-    pad = -1 if pad_id is None else pad_id
+def splitter(layout: str, pad_id: int | None, eod_id: int) -> Callable[..., tuple[Any, Any, Any]]:
+    """Return the function, compiled into the step, from a layout's columns to (ids, labels, mask of targets).
 
-    def flat(ids: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        labels = ids[:, 1:]
-        return ids[:, :-1], labels, (labels != pad).astype(ms.float32)
+    Without a pad id, flat rows are filled up with EOD: an EOD after an EOD is padding, as no document is empty.
+    """
+
+    def flat(row: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        ids, labels = row[:, :-1], row[:, 1:]
+        target = ops.logical_or(ids != eod_id, labels != eod_id) if pad_id is None else labels != pad_id
+        return ids, labels, target.astype(ms.float32)
 
     def mcore(ids: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return ids, labels, mask.astype(ms.float32)

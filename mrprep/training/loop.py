@@ -26,7 +26,7 @@ def run(settings: Settings, rank: int) -> None:
     train_step = TrainStep(
         model,
         optimizer,
-        data.splitter(shards.layout, shards.pad_id),
+        data.splitter(shards.layout, shards.pad_id, shards.eod_id),
         ranks=settings.ranks,
         accumulate=settings.accumulate,
         clip=settings.clip,

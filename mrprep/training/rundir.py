@@ -11,6 +11,7 @@ from pathlib import Path
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import checkpoint, metrics
+from mrprep.training.config import read_config
 from mrprep.training.settings import Settings
 
 
@@ -46,9 +47,9 @@ def prepare(settings: Settings, manifest_sha256: str) -> int:
         _same("the build's manifest", state.manifest_sha256[:12], manifest_sha256[:12], path)
         _same("the seed", state.seed, settings.seed, path)
         _same("the global batch", state.global_batch, settings.global_batch, path)
-        before = Settings.model_validate_json((run / "settings.json").read_bytes())
+        before = read_config(path / "config.json")
         for name, value in settings.model:
-            _same(name, getattr(before.model, name), value, path)
+            _same(name, getattr(before, name), value, path)
         done = state.step
     metrics.cut_after(run / "metrics.jsonl", done)
     (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")

@@ -90,12 +90,19 @@ class TextPartWriter:
         places = [document.place for document in self._kept]
         ids = _ids(places)
         edits = pa.array([_edits(document.edits) for document in self._kept], pa.string())
-        self._text.write_table(pa.table([*_where(places, ids), texts, edits], schema=tables.TEXT))
+        table = pa.table([*_where(places, ids), texts, edits], schema=tables.TEXT)
+        self._text.write_table(table)
         self._on_batch(texts, ids)
-        for place, size in zip(places, pa.compute.binary_length(texts).to_pylist(), strict=True):
-            self._source(place.source).update(kept=1, bytes=size)
+        self._count_kept(table)
         self._rows += len(places)
         self._kept, self._characters = [], 0
+
+    def _count_kept(self, table: pa.Table) -> None:
+        column = table["source"].chunk(0)
+        source, sizes = column.indices.to_numpy(), pa.compute.binary_length(table["text"]).to_numpy()
+        kept, bytes_ = np.bincount(source), np.bincount(source, sizes)
+        for index, name in enumerate(column.dictionary.to_pylist()):
+            self._source(name).update(kept=int(kept[index]), bytes=int(bytes_[index]))
 
     def _dropped_table(self) -> pa.Table:
         places = [row[0] for row in self._left_out]

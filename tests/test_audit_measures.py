@@ -131,6 +131,7 @@ def block(*texts: str) -> Block:
         ("mojibake", "cafÃ©s â€œquotedâ€\x9d â€™twas ä¸\xadæ–‡", 1),
         ("mojibake", "ÖÐÎÄ×Ö·û ¼¯ºÏ twice only", 0),
         ("mojibake", "ÖÐÎÄ×Ö·û ±àÂë²»¶Ô £¬ÎÒÃÇ¿´²»¶®¡£", 1),
+        ("mojibake", "×××人民法院（××××）……执……号 ×××××× ××××", 0),
         ("mojibake", "锟斤拷 与 烫烫烫 和 锟斤拷锟斤拷", 1),
         ("mojibake", "Größe, façade, naïveté, œuvre, Zürich, Ærø, «à la carte» – 中文 русский", 0),
         ("html", "<div class='a'>x</div>" * 10, 1),

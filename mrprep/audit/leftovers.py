@@ -43,7 +43,7 @@ PATTERNS = (
         "text in a wrong encoding",
         re.compile(
             f"[\xc2-\xf4][{_CONTINUATION}]{{2,}}"  # UTF-8 read as Latin-1 or Windows-1252
-            "|[\xa1-\xff]{4,}"  # GB18030 and other double-byte codes read as Latin-1
+            r"|(?!(.)\1{3})[\xa1-\xff]{4,}"  # GB18030 and other double-byte codes read as Latin-1, not a row of ×
             "|(?:锟斤拷)+|(?:烫烫|屯屯)+"  # U+FFFD twice in UTF-8 read as GBK; fresh memory of a C program
         ),
         3,

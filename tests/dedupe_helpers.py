@@ -1,5 +1,6 @@
 """What the tests and the benchmark of deduplication share: the truth by brute force, and phases run in process."""
 
+import random
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -147,3 +148,12 @@ def quality(texts: Sequence[str], sets: Sequence[Any], out: Path, threshold: flo
         "one survivor": float((kept == 1).mean()) if clusters.size else 1.0,
         "none left": int((kept == 0).sum()),
     }
+
+
+def edited(text: str, share: float, rng: random.Random) -> str:
+    """Replace that share of the characters by others of the text."""
+    chars = list(text)
+    places = [at for at, char in enumerate(chars) if "一" <= char <= "鿿"]
+    for at in rng.sample(places, int(len(places) * share)):
+        chars[at] = chars[rng.choice(places)]
+    return "".join(chars)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from dedupe_helpers import deduped, quality, shingle_sets
+from dedupe_helpers import deduped, edited, quality, shingle_sets
 
 from mrprep.stages import dedupe
 
@@ -119,15 +119,6 @@ def test_laws(shared: Path, tmp_path: Path) -> None:
     good(quality(texts, shingle_sets(texts), out))
     ids = [record["id"] for record in records(folder / "laws.jsonl.gz")]
     assert not oracle_pairs_apart(folder / "oracle.tsv", ids, np.load(out / "verdict.npy"))
-
-
-def edited(text: str, share: float, rng: random.Random) -> str:
-    """Replace that share of the characters by others of the text."""
-    chars = list(text)
-    places = [at for at, char in enumerate(chars) if "一" <= char <= "鿿"]
-    for at in rng.sample(places, int(len(places) * share)):
-        chars[at] = chars[rng.choice(places)]
-    return "".join(chars)
 
 
 @pytest.mark.slow

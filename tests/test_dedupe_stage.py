@@ -64,6 +64,12 @@ def test_the_longest_stays_with_its_true_jaccard(tmp_path: Path) -> None:
     assert verdict(first) == [-1, -1, 0, 0]
 
 
+def test_copies_are_no_candidates(tmp_path: Path) -> None:
+    out = deduped(tmp_path, [varied(1)] * 500 + [varied(2)] * 500)
+    assert counts(out) == {"exact": 998, "near": 0, "chain": 0, "overflow": 0}
+    assert not (tmp_path / "dedupe.compare").exists()
+
+
 def chain() -> list[str]:
     """Return texts of which each resembles the next at 0.86, but the first and the last at 0.5."""
     return [POEM[at:] + "".join(chr(0x5F00 + n) for n in range(at)) for at in range(0, 16, 3)]
@@ -110,6 +116,8 @@ def test_pieces_are_one_document_and_no_shingle_crosses_them(tmp_path: Path) -> 
     shingles = 2 * (len(WORDS) - 4)
     assert rows(out)[0]["jaccard"] == shingles / (shingles + 1)
     assert [r["doc"] for r in rows(out)] == [0]
+    across = deduped(tmp_path / "across", texts, ids=[7, 7, 8, 9, 9, 10], group_rows=1)
+    assert rows(across) == rows(out)
     same = deduped(tmp_path / "same", texts[:2] * 2, ids=[1, 1, 2, 2])
     assert verdict(same) == [-1, -1, 0, 0]
     assert counts(same)["exact"] == 1

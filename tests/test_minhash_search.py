@@ -106,6 +106,15 @@ def test_verify_finds_what_all_pairs_of_the_buckets_give(
     assert components(len(sets), found.pairs).tolist() == slow_components(len(sets), list(truth))
 
 
+def test_a_pair_at_reach_is_still_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verify_module, "REACH", 3)
+    for pair, found in (([1, 4], 1), ([1, 5], 0)):
+        wanted = verify(
+            6, as_buckets([list(range(6))]), lambda pairs, p=pair: (pairs == p).all(axis=1) * 1.0, 0.8, False
+        )
+        assert wanted.pairs.tolist() == [pair] * found
+
+
 def test_texts_of_a_large_bucket_beyond_reach_are_counted() -> None:
     size = 200
     found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.zeros(len(pairs)), 0.8, False)

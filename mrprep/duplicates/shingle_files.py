@@ -12,7 +12,7 @@ from mrprep.duplicates.texts import read_documents
 from mrprep.minhash.sets import shingle_sets
 from mrprep.order import I64, U64
 
-TEXT_A_UNIT = 32 << 20
+TEXT_A_UNIT = 8 << 20
 """Bytes of text.parquet out of which a unit of work reads its candidates."""
 
 

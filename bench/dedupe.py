@@ -1,0 +1,184 @@
+"""Duplicates on real text: quality against all pairs by exact Jaccard, speed, and inputs that hurt other tools.
+
+    python -m bench.dedupe quality     # minutes: the truth is by brute force
+    python -m bench.dedupe speed       # the sketch (units, shingles, signatures) and the barrier, on one core
+    python -m bench.dedupe extremes    # each in a process of its own, with its memory
+
+Seconds are CPU seconds. Corpora are read where they lie, in ../shared (SHARED names another place).
+"""
+
+import gzip
+import json
+import multiprocessing
+import os
+import random
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import zstandard
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from dedupe_helpers import InProcess, edited, quality, shingle_sets, write_parts  # noqa: E402
+
+from mrprep.stages import dedupe  # noqa: E402
+
+CORPORA = Path(os.environ.get("SHARED", ROOT.parent / "shared")) / "corpora"
+
+
+def jsonl(name: str) -> list[str]:
+    path = CORPORA / name
+    if path.suffix == ".zst":
+        data = zstandard.ZstdDecompressor().stream_reader(path.open("rb")).read()
+    else:
+        data = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    return [json.loads(line)["text"] for line in data.split(b"\n") if line.strip()]
+
+
+def parquet(name: str) -> list[str]:
+    return pq.read_table(CORPORA / name, columns=["text"]).column("text").to_pylist()
+
+
+def licences() -> list[str]:
+    return jsonl("neardup_licences/spdx_licences.jsonl")
+
+
+def reuters() -> list[str]:
+    return jsonl("en_reuters/reuters.jsonl.gz")
+
+
+def books() -> list[str]:
+    return [path.read_text() for path in sorted((CORPORA / "en_gutenberg").rglob("*.md"))]
+
+
+def laws() -> list[str]:
+    return jsonl("zh_laws/laws.jsonl.gz")
+
+
+def classics() -> list[str]:
+    return parquet("zh_classics/zh_classics_chapters.parquet")
+
+
+def poetry() -> list[str]:
+    names = ("poems-000.jsonl.zst", "poems-001.jsonl.zst", "yuding_tang.jsonl.gz")
+    return [text for name in names for text in jsonl(f"zh_poetry/{name}")]
+
+
+def chapters_with_copies() -> list[str]:
+    rng = random.Random(5)
+    chapters = [text for text in classics() if len(text) > 200][:2000]
+    copies = [edited(text, share, rng) for share in (0.02, 0.05, 0.1) for text in chapters[int(share * 100) :: 3]]
+    return chapters + copies
+
+
+def english() -> list[str]:
+    return books() + reuters() + licences() + parquet("en_python_doc/python311_doc.parquet")
+
+
+def measure(texts: list[str], root: Path, options: dedupe.Options) -> tuple[Path, float, float, float]:
+    """Return the verdict's directory, MB of text, and the CPU seconds of the sketch and of the barrier."""
+    column, ids = pa.array(texts, pa.string()), np.arange(len(texts), dtype=np.uint64)
+    dedupe.sketch(column[:100], ids[:100], options)
+    started = time.process_time()
+    dedupe.sketch(column, ids, options)
+    sketched = time.process_time() - started
+    parts = write_parts(root, texts, options, parts=2)
+    started = time.process_time()
+    out = dedupe.run(InProcess(root), parts, options)
+    return out, column.nbytes / 1e6, sketched, time.process_time() - started
+
+
+def show_quality() -> None:
+    print("| | documents | pairs | recall | outside | one survivor | removed | direct | chain | none left |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for make in (licences, reuters, laws, chapters_with_copies, poetry):
+        texts = make()
+        sets = shingle_sets(texts)
+        for cluster in ("connected", "star"):
+            with tempfile.TemporaryDirectory() as root:
+                out = measure(texts, Path(root), dedupe.Options(cluster=cluster))[0]
+                q = quality(texts, sets, out)
+                chain = json.loads((out / "counts.json").read_text())["chain"]
+            print(
+                f"| {make.__name__}, {cluster} | {q['documents']} | {q['pairs']} | {q['joined']:.4f} "
+                f"| {q['outside']} | {q['one survivor']:.4f} | {q['removed']} | {q['direct']:.3f} | {chain} "
+                f"| {q['none left']} |",
+                flush=True,
+            )
+
+
+def show_speed() -> None:
+    print("| | documents | MB | sketch s | MB/s | barrier s | counts |\n|---|---|---|---|---|---|---|")
+    for make in (licences, reuters, books, english, laws, classics, poetry):
+        texts = make()
+        with tempfile.TemporaryDirectory() as root:
+            out, size, sketched, barrier = measure(texts, Path(root), dedupe.Options())
+            counts = (out / "counts.json").read_text()
+        print(
+            f"| {make.__name__} | {len(texts)} | {size:.1f} | {sketched:.2f} | {size / sketched:.0f} "
+            f"| {barrier:.2f} | {counts} |",
+            flush=True,
+        )
+
+
+def copies(n: int) -> list[str]:
+    return [reuters()[100]] * n
+
+
+def near_copies(n: int) -> list[str]:
+    rng = random.Random(1)
+    text = reuters()[100]
+    return [f"{text} ref {rng.randrange(10**9)} {rng.randrange(10**9)}" for _ in range(n)]
+
+
+def one_line(n: int) -> list[str]:
+    rng = random.Random(1)
+    words = [f"w{number}" for number in range(3000)]
+    return [" ".join(rng.choices(words, k=12)) for _ in range(n)]
+
+
+def one_document(n: int) -> list[str]:
+    points = np.random.default_rng(1).integers(0x4E00, 0x5A00, n, dtype=np.uint32)
+    return [points.tobytes().decode("utf-32-le")]
+
+
+def _peak() -> int:
+    """Return the most memory that this process has had, MB."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) >> 10
+
+
+def _extreme(make: Callable[[int], list[str]], n: int) -> None:
+    texts = make(n)
+    before = _peak()
+    with tempfile.TemporaryDirectory() as root:
+        out, size, sketched, barrier = measure(texts, Path(root), dedupe.Options())
+        counts = (out / "counts.json").read_text()
+    print(
+        f"| {make.__name__} | {n} | {size:.1f} | {sketched:.2f} | {barrier:.2f} | {before} | {_peak()} | {counts} |",
+        flush=True,
+    )
+
+
+def show_extremes() -> None:
+    print("| | n | MB | sketch s | barrier s | memory before, MB | after | counts |")
+    print("|---|---|---|---|---|---|---|---|")
+    spawn = multiprocessing.get_context("spawn")
+    for make, most in ((copies, 10_000), (near_copies, 10_000), (one_line, 300_000), (one_document, 10_000_000)):
+        for n in (most // 10, most):
+            child = spawn.Process(target=_extreme, args=(make, n))
+            child.start()
+            child.join()
+
+
+if __name__ == "__main__":
+    shows = {"quality": show_quality, "speed": show_speed, "extremes": show_extremes}
+    for name in sys.argv[1:] or shows:
+        shows[name]()

@@ -187,6 +187,14 @@ def test_header_holds_the_pages_of_the_rows_it_was_made_for(layout: str, seq: in
     assert used < 4096 + 192 * (pages + 1) <= form.header
 
 
+def test_header_grows_with_the_rows_and_ends_somewhere() -> None:
+    large = schema("flat", 2048, 128, 1_000_000)
+    pages = 1_000_000 / (large.page // (2049 * 17 / 4))
+    assert 2 * 192 * pages > large.header > 192 * pages
+    with pytest.raises(ValueError, match="too many for one MindRecord file"):
+        schema("flat", 2048, 128, 100_000_000)
+
+
 def test_default_shards_of_any_build_can_be_read_together() -> None:
     """Header and page of a shard of 8 Mi tokens are those of the smallest."""
     for seq in (128, 2048, 65_536):

@@ -269,6 +269,28 @@ def test_bounds_are_even_and_none_is_empty(tokens: list[int], shards: int) -> No
             assert bound.tokens <= sum(tokens) / shards + max(tokens)
 
 
+def test_bounds_around_one_heavy_document() -> None:
+    histogram = bounds.empty_histogram()
+    histogram[10:21] = [1, 1, 1, 1, 1, 1000, 1, 1, 1, 1, 1]
+    assert [b.tokens for b in bounds.cut(histogram, 4, 0, bounds.KEYS)] == [5, 1000, 1, 4]
+
+
+def test_valid_holds_its_share_and_a_row_and_leaves_a_row() -> None:
+    histogram = bounds.empty_histogram()
+    histogram[:100] = 10
+    key = bounds.KEYS >> bounds.BITS
+    assert bounds.valid_end(histogram, 0, 17) == 0
+    assert bounds.valid_end(histogram, 0.001, 17) == 2 * key
+    assert bounds.valid_end(histogram, 0.05, 17) == 5 * key
+    assert bounds.valid_end(histogram, 0.98, 17) == 98 * key
+    assert bounds.valid_end(histogram, 0.99, 17) == 0
+
+
+def test_each_shard_orders_its_rows_by_a_seed_of_its_own(tmp_path: Path) -> None:
+    built = Built(tmp_path, write_parts(tmp_path, corpus(60), 1), PACKINGS[2], shard.Options(shards=3, valid=0.3))
+    assert len({shard._row_seed(unit) for unit in built.units}) == len(built.units) >= 4
+
+
 @pytest.mark.parametrize(
     ("tokens", "shards"), [(1 << 19, 1), (1 << 20, 1), ((1 << 20) + 1, 3), (4 << 20, 4), (40 << 20, 5)]
 )

@@ -17,7 +17,6 @@ import orjson
 from pydantic import Field
 
 from mrprep.builddir.digest import digest
-from mrprep.builddir.tables import PROVENANCE
 from mrprep.errors import BugError, MrprepError
 from mrprep.mindrecord.columns import columns, merged_boundaries
 from mrprep.mindrecord.read import check_rows, count_rows
@@ -31,6 +30,8 @@ from mrprep.sharding.plan import Plan
 from mrprep.stages import pack
 
 VERSION = 1
+
+_SALT = 0x7061636B << 32
 
 Split = Literal["train", "valid"]
 
@@ -243,8 +244,8 @@ def _schema(packing: pack.Options, tokens: int) -> Schema:
 
 
 def _row_seed(unit: ShardUnit) -> int:
-    """Return a seed of its own for each shard of each split."""
-    return (unit.seed << 20) + (unit.number << 1) + (unit.split == "valid")
+    """Return a seed of its own for each shard of each split, and none that order.rows uses to undo it."""
+    return _SALT ^ (unit.seed << 20) + (unit.number << 1) + (unit.split == "valid")
 
 
 def _rows(unit: ShardUnit, plan: Plan, placed: Stretches, entries: Entries) -> Iterator[dict[str, npt.NDArray[Any]]]:
@@ -262,6 +263,8 @@ def _rows(unit: ShardUnit, plan: Plan, placed: Stretches, entries: Entries) -> I
 def _write_provenance(placed: Stretches, entries: Entries, path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
+
+    from mrprep.builddir.tables import PROVENANCE
 
     found = {
         "row": placed.row,

@@ -1,6 +1,6 @@
 """``python -m mrprep``."""
 
-from mrprep.cli import main
+from mrprep.cli.app import main
 
 if __name__ == "__main__":
     main()

@@ -83,7 +83,7 @@ def run_python(code: str) -> str:
 
 
 def test_neither_the_command_line_nor_a_worker_loads_mindspore() -> None:
-    modules = ["mrprep.cli", "mrprep.build", "mrprep.stages.read", "mrprep.stages.tokenize", "mrprep.training.run"]
+    modules = ["mrprep.cli.app", "mrprep.build", "mrprep.stages.read", "mrprep.stages.tokenize", "mrprep.training.run"]
     for module in modules:
         assert run_python(f"import sys, {module}; print('mindspore' in sys.modules)").strip() == "False", module
 
@@ -95,5 +95,5 @@ def test_help_answers_at_once() -> None:
         subprocess.run([sys.executable, "-m", "mrprep", "--help"], capture_output=True, check=True)
         took.append(time.perf_counter() - started)
     assert min(took) < 0.3
-    loaded = run_python("import sys, mrprep.cli; print(*sys.modules)").split()
+    loaded = run_python("import sys, mrprep.cli.app; print(*sys.modules)").split()
     assert not {"numpy", "pyarrow", "pydantic", "sentencepiece"} & set(loaded)

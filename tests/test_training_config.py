@@ -8,7 +8,8 @@ import sys
 import pytest
 
 from mrprep.errors import MrprepError
-from mrprep.training import config, train
+from mrprep.training import config
+from mrprep.training.run import train
 from mrprep.training.schedule import Schedule
 
 

@@ -11,7 +11,8 @@ import pytest
 from training_build import write_build
 
 from mrprep.errors import MrprepError
-from mrprep.training import metrics, train
+from mrprep.training import metrics
+from mrprep.training.run import train
 
 pytestmark = pytest.mark.mindspore
 

@@ -1,4 +1,4 @@
-"""The trainer: a Llama on the shards of a build, data parallel. ``train`` is the way in.
+"""The trainer: a Llama on the shards of a build, data parallel. ``run.train`` is the way in.
 
     run         from a build to a trained model          settings    what decides a run
     rundir      the directory of a run                   launch      starts and watches the ranks
@@ -12,7 +12,3 @@
 MindSpore is imported by ``model``, ``optimizer``, ``step``, ``data`` and ``loop``; ``worker`` imports them
 inside a function.
 """
-
-from mrprep.training.run import Result, train
-
-__all__ = ["Result", "train"]

@@ -91,7 +91,7 @@ def _splits(results: Results, counts: Mapping[str, Mapping[str, Any]]) -> dict[s
         entry = {
             "file": shard.file,
             "provenance": layout.PROVENANCE.format(split=shard.split, number=shard.number),
-            **{name: counted[name] for name in ("rows", "tokens", "targets", "padding", "documents", "page")},
+            **{name: counted[name] for name in ("rows", "tokens", "targets", "padding", "documents", "header", "page")},
         }
         splits.setdefault(shard.split, {"shards": []})["shards"].append(entry)
     for split in splits.values():

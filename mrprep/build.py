@@ -83,12 +83,11 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
 
 @contextmanager
 def _working(request: Request, home: Path, options: RunOptions, say: Say) -> Iterator[Work]:
-    readers, writers = Pool(options.jobs), Pool(options.jobs)
+    pool = Pool(options.jobs)
     try:
-        yield Work(home / "phases", readers, writers, say, request.root)
+        yield Work(home / "phases", pool, say, request.root)
     finally:
-        readers.close()
-        writers.close()
+        pool.close()
 
 
 def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
@@ -204,7 +203,7 @@ def _shards(
         bos=pipeline.tokenize.add_bos,
     )
     sizes = [unit.bound.tokens for unit in units]
-    done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes, writer=True)
+    done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
     shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
     return orjson.loads((split / "split.json").read_bytes()), shards
 

@@ -43,7 +43,7 @@ def _fresh() -> None:
 
 
 def work(path: Path, said: list[str] | None = None, root: int = 0) -> Work:
-    return Work(path, Inline(), Inline(), (said if said is not None else []).append, {"root": root})
+    return Work(path, Inline(), (said if said is not None else []).append, {"root": root})
 
 
 def test_done_units_are_not_done_again(tmp_path: Path) -> None:

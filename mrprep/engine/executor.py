@@ -49,12 +49,6 @@ class Pool:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
 
-    def warm(self, function: Callable[[], None]) -> None:
-        """Start the processes now and have each run ``function`` (an import, say) while others work."""
-        pool = self._started()
-        for _ in range(self._jobs):
-            pool.submit(function)
-
     def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:  # noqa: D102
         waiting = deque(range(len(calls)))
         while waiting:

@@ -14,8 +14,7 @@ class RunPhase(Protocol):
     It writes its files into the directory ``out``, which appears under its final name only when the function
     has returned. ``settings`` is everything besides the units and earlier phases that decides the bytes written
     (options, VERSION); it is the phase's part of the fingerprint. ``weights`` (bytes or the like, one a unit)
-    drive the progress bar and let the largest go first. ``writer=True`` runs it in processes that may load
-    MindSpore.
+    drive the progress bar and let the largest go first.
     """
 
     def __call__(  # noqa: D102
@@ -26,5 +25,4 @@ class RunPhase(Protocol):
         *,
         settings: Mapping[str, Any],
         weights: Sequence[int] | None = None,
-        writer: bool = False,
     ) -> list[Path]: ...

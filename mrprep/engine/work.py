@@ -34,14 +34,13 @@ class Work:
     def __init__(
         self,
         path: Path,
-        readers: Executor,
-        writers: Executor,
+        executor: Executor,
         say: Callable[[str], None],
         root: Mapping[str, Any],
     ) -> None:
         self.path = path
         self.timings: list[Timing] = []
-        self._readers, self._writers, self._say = readers, writers, say
+        self._executor, self._say = executor, say
         self._chain = fingerprint("", "root", root)
 
     def __call__(
@@ -52,12 +51,9 @@ class Work:
         *,
         settings: Mapping[str, Any],
         weights: Sequence[int] | None = None,
-        writer: bool = False,
     ) -> list[Path]:
         """Run a phase whose units write one directory each; return those directories."""
-        return self._run(
-            name, units, run_whole, function, settings, weights, self._writers if writer else self._readers
-        )
+        return self._run(name, units, run_whole, function, settings, weights)
 
     def in_parts(
         self,
@@ -69,7 +65,7 @@ class Work:
         weights: Sequence[int],
     ) -> list[Path]:
         """Run a phase whose units publish parts; return the directories of all parts, in order."""
-        done = self._run(name, units, run_parts, function, settings, weights, self._readers)
+        done = self._run(name, units, run_parts, function, settings, weights)
         return [part for unit in done for part in sorted(unit.iterdir())]
 
     def _run(
@@ -80,7 +76,6 @@ class Work:
         function: Callable[..., None],
         settings: Mapping[str, Any],
         weights: Sequence[int] | None,
-        executor: Executor,
     ) -> list[Path]:
         started = time.monotonic()
         home = self._open(name, settings, len(units))
@@ -90,7 +85,7 @@ class Work:
         todo = sorted(set(range(len(units))) - done, key=lambda index: (-sizes[index], index))
         calls: list[Call] = [(run, (function, units[index], finals[index])) for index in todo]
         labels = [f"unit {index} of phase {name}" for index in todo]
-        ended = (todo[position] for position in executor.run(calls, labels))
+        ended = (todo[position] for position in self._executor.run(calls, labels))
         for _ in track(ended, sizes, name, done, "B" if weights is not None else "unit"):
             pass
         self.timings.append(Timing(name, time.monotonic() - started, sum(sizes), len(done), len(units)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
+from mrprep.mindrecord.read import read_row
 from mrprep.printable import printable
 from mrprep.provenance import tables
 
@@ -23,10 +24,8 @@ def show_row(build: Build, name: str) -> str:
     Raises:
         MrprepError: there is no such shard or row.
     """
-    from mrprep.mindrecord.read import read_rows
-
     shard, row = _find(build, name)
-    ids = next(iter(read_rows([build.file(shard["file"])], ["input_ids"], [row])))["input_ids"]
+    ids = read_row(build.file(shard["file"]), row, ["input_ids"])["input_ids"]
     return "\n".join([f"{shard['file']}:{row}  {len(ids)} tokens", *_stretches(build, shard, row, ids)])
 
 

@@ -2,8 +2,9 @@
 
 import re
 
-from mrprep.filtering.classes import Kind
-from mrprep.filtering.complaint import Complaint, too_much
+from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.classes import Kind, watched
+from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 
 _LONG_TOKEN = 40
@@ -12,27 +13,34 @@ _SPACED = 0.1
 _CODE_MARKS = dict.fromkeys(map(ord, "+/-_="))
 _HEX_LENGTHS = (2, 4, 8)
 _MARKUP = re.compile(r"</?[a-zA-Z!][^<>]{0,300}>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
+_TAG_MARKS = watched("<&")
 _LEAST_LATIN = 60
 
 
-def symbols(profile: Profile, most: float) -> Complaint | None:
-    """Complain about punctuation and symbols."""
+def _may_have_symbols(batch: Batch, most: float) -> Mask:
+    return batch.of(Kind.PUNCTUATION, Kind.SYMBOL) > most * batch.inked - 1
+
+
+def _symbols(profile: Profile, most: float) -> Complaint | None:
     count = profile.kinds[Kind.PUNCTUATION] + profile.kinds[Kind.SYMBOL]
     return too_much("symbols", "symbols and punctuation", count / max(1, profile.inked), most)
 
 
-def digits(profile: Profile, most: float) -> Complaint | None:
-    """Complain about digits."""
+def _may_have_digits(batch: Batch, most: float) -> Mask:
+    return batch.kinds[Kind.DIGIT] > most * batch.inked - 1
+
+
+def _digits(profile: Profile, most: float) -> Complaint | None:
     return too_much("digits", "digits", profile.kinds[Kind.DIGIT] / max(1, profile.inked), most)
 
 
-def encoded(profile: Profile, most: float) -> Complaint | None:
-    """Complain about base64, hashes and hex dumps: tokens of 40 characters that mix letters and digits."""
-    kinds = profile.kinds
-    dense = kinds[Kind.SPACE] < _SPACED * len(profile.sample)
-    numeric = kinds[Kind.DIGIT] > most * 0.8 * profile.inked
-    if profile.wide > profile.latin or not (dense or numeric):
-        return None
+def _may_be_encoded(batch: Batch, most: float) -> Mask:
+    dense = batch.kinds[Kind.SPACE] < _SPACED * batch.sizes
+    numeric = batch.kinds[Kind.DIGIT] > most * 0.8 * batch.inked
+    return (batch.latin > batch.wide) & (dense | numeric)
+
+
+def _encoded(profile: Profile, most: float) -> Complaint | None:
     tokens = profile.sample.split()
     count = sum([len(token) for token in tokens if len(token) >= _LONG_TOKEN and _is_code(token)])
     count += sum([len(token) for token in tokens if len(token) in _HEX_LENGTHS and _is_hex(token)])
@@ -48,20 +56,33 @@ def _is_hex(token: str) -> bool:
     return not token.strip("0123456789abcdefABCDEF") and not token.isdigit()
 
 
-def long_words(profile: Profile, most: float) -> Complaint | None:
-    """Complain about Latin text whose words are on average longer than ``most`` characters."""
-    if profile.latin < _LEAST_LATIN or profile.latin * 2 < profile.inked or profile.wide * 20 > profile.inked:
-        return None
+def _may_have_long_words(batch: Batch, most: float) -> Mask:
+    latin = (batch.latin >= _LEAST_LATIN) & (batch.latin * 2 >= batch.inked) & (batch.wide * 20 <= batch.inked)
+    return latin & (batch.latin > batch.wide) & (batch.inked / (batch.kinds[Kind.SPACE] + 1) > most)
+
+
+def _long_words(profile: Profile, most: float) -> Complaint:
     length = profile.inked / (profile.kinds[Kind.SPACE] + 1)
-    if length <= most:
-        return None
     return Complaint("long-words", f"words of {length:.1f} characters on average, at most {most:g} wanted")
 
 
-def markup(profile: Profile, most: float) -> Complaint | None:
-    """Complain about HTML tags and entities, counted in characters."""
+def _may_be_markup(batch: Batch, _: float) -> Mask:
+    return batch.of(*_TAG_MARKS) * 50 >= batch.sizes
+
+
+def _markup(profile: Profile, most: float) -> Complaint | None:
     sample = profile.sample
-    if (sample.count("<") + sample.count("&")) * 50 < len(sample):
-        return None
     count = sum(len(match[0]) for match in _MARKUP.finditer(sample))
     return too_much("markup", "mark-up", count / max(1, len(sample)), most)
+
+
+SYMBOLS = Rule(_may_have_symbols, _symbols)
+"""Punctuation and symbols."""
+DIGITS = Rule(_may_have_digits, _digits)
+"""Digits."""
+ENCODED = Rule(_may_be_encoded, _encoded)
+"""Base64, hashes and hex dumps in Latin text: tokens of 40 characters that mix letters and digits."""
+LONG_WORDS = Rule(_may_have_long_words, _long_words)
+"""Latin text whose words are on average longer than wanted."""
+MARKUP = Rule(_may_be_markup, _markup)
+"""HTML tags and entities, counted in characters."""

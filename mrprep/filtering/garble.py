@@ -5,8 +5,11 @@ Every rule looks at counts first and at the text itself only when they are odd.
 
 import re
 
-from mrprep.filtering.classes import Kind
-from mrprep.filtering.complaint import Complaint, too_much
+import numpy as np
+
+from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.classes import Kind, watched
+from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 
 _FORGIVEN = 2
@@ -18,6 +21,7 @@ _MOJIBAKE = re.compile(
     "|(?:[РС][^\\sА-Яа-я]){2,}|(?:[РС][^\\s]){6,}"  # UTF-8 Russian read as Windows-1251
     "|锟斤拷"  # U+FFFD twice in UTF-8 read as GBK
 )
+_FIRST_OF_LOST = watched("锟")
 _SCRIPTS = (
     (Kind.LATIN, Kind.ACCENTED),
     (Kind.ALPHABET,),
@@ -29,44 +33,59 @@ _SCRIPTS = (
 )
 _SCRIPT_SHARE = 0.05
 _LEAST_HAN = 20
+_QUOTING = 0.75
+"""Share of Latin letters in a text that quotes its ideographs, rare or not."""
+_LEAST_LETTERS = 50
 
 
-def garbled(profile: Profile, most: float) -> Complaint | None:
-    """Complain about U+FFFD, private-use, unassigned and control characters beyond the first two."""
+def _may_be_garbled(batch: Batch, _: float) -> Mask:
+    return batch.kinds[Kind.GARBAGE] > _FORGIVEN
+
+
+def _garbled(profile: Profile, most: float) -> Complaint | None:
     lost = profile.kinds[Kind.GARBAGE]
-    if lost <= _FORGIVEN:
-        return None
     return too_much("garbled", "lost characters", (lost - _FORGIVEN) / profile.inked, most)
 
 
-def mojibake(profile: Profile, most: float) -> Complaint | None:
-    """Complain about stretches that are the usual results of a wrong decoding."""
-    if profile.sample.isascii():
-        return None
-    kinds = profile.kinds
-    odd = kinds[Kind.ACCENTED] + kinds[Kind.ALPHABET] > most / 4 * profile.inked
-    if not odd and "锟斤拷" not in profile.sample:
-        return None
+def _may_be_mojibake(batch: Batch, most: float) -> Mask:
+    odd = batch.of(Kind.ACCENTED, Kind.ALPHABET) > most / 4 * batch.inked
+    return odd | (batch.of(*_FIRST_OF_LOST) > 0)
+
+
+def _mojibake(profile: Profile, most: float) -> Complaint | None:
     wrong = sum(map(len, _MOJIBAKE.findall(profile.sample)))
     return too_much("mojibake", "wrongly decoded characters", wrong / max(1, profile.inked), most)
 
 
-def rare_characters(profile: Profile, most: float) -> Complaint | None:
-    """Complain about ideographs outside everyday use: UTF-8 read as GBK, random bytes."""
+def _may_be_rare(batch: Batch, most: float) -> Mask:
+    han = batch.of(Kind.RARE_HAN, Kind.HAN)
+    quoted = batch.kinds[Kind.LATIN] > _QUOTING * batch.inked
+    return ~quoted & (han >= _LEAST_HAN) & (batch.kinds[Kind.RARE_HAN] > most * han - 1)
+
+
+def _rare_characters(profile: Profile, most: float) -> Complaint | None:
     rare = profile.kinds[Kind.RARE_HAN]
     han = rare + profile.kinds[Kind.HAN]
-    if han < _LEAST_HAN:
-        return None
     return too_much("rare-characters", "of the ideographs rare", rare / han, most)
 
 
-def mixed_scripts(profile: Profile, most: int) -> Complaint | None:
-    """Complain about more scripts, each with over 5 % of the letters, than a text mixes."""
-    if max(profile.latin, profile.wide) > (1 - _SCRIPT_SHARE * most) * profile.inked:
-        return None
+def _may_be_mixed(batch: Batch, most: float) -> Mask:
+    counts = np.stack([batch.of(*script) for script in _SCRIPTS])
+    letters = counts.sum(axis=0)
+    return ((counts > _SCRIPT_SHARE * letters).sum(axis=0) > most) & (letters >= _LEAST_LETTERS)
+
+
+def _mixed_scripts(profile: Profile, most: float) -> Complaint:
     counts = [sum(profile.kinds[kind] for kind in script) for script in _SCRIPTS]
-    letters = sum(counts)
-    scripts = sum(count > _SCRIPT_SHARE * letters for count in counts)
-    if scripts <= most or letters < 50:
-        return None
-    return Complaint("mixed-scripts", f"{scripts} scripts, at most {most} wanted")
+    scripts = sum(count > _SCRIPT_SHARE * sum(counts) for count in counts)
+    return Complaint("mixed-scripts", f"{scripts} scripts, at most {most:g} wanted")
+
+
+GARBLED = Rule(_may_be_garbled, _garbled)
+"""U+FFFD, private-use, unassigned and control characters beyond the first two."""
+MOJIBAKE = Rule(_may_be_mojibake, _mojibake)
+"""Stretches that are the usual results of a wrong decoding."""
+RARE_CHARACTERS = Rule(_may_be_rare, _rare_characters)
+"""Ideographs outside everyday use: UTF-8 read as GBK, random bytes."""
+MIXED_SCRIPTS = Rule(_may_be_mixed, _mixed_scripts)
+"""More scripts, each with over 5 % of the letters, than a text mixes."""

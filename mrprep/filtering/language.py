@@ -6,7 +6,10 @@ short searches.
 
 import re
 
-from mrprep.filtering.complaint import Complaint, too_much
+import numpy as np
+
+from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 
 _COMMON = (" of ", " and ", " to ", " in ", " de ")
@@ -26,24 +29,31 @@ _FILLER = "orem ipsum"
 _FILLER_EVERY = 1000
 
 
-def lacks_common_words(profile: Profile) -> bool:
-    """Tell whether a text is Latin and has next to none of the commonest English and Romance words."""
-    sample = profile.sample
-    if profile.latin * 3 < profile.inked * 2 or profile.wide * 20 > profile.inked:
-        return False
+def _may_be_strange(batch: Batch, _: float) -> Mask:
+    return batch.once(_is_strange)
+
+
+def _is_strange(batch: Batch) -> Mask:
+    """Mark Latin texts that have next to none of the commonest English and Romance words."""
+    mask = (batch.latin * 3 >= batch.inked * 2) & (batch.wide * 20 <= batch.inked)
+    mask[mask] = [_lacks_common_words(batch.samples[index]) for index in np.flatnonzero(mask).tolist()]
+    return mask
+
+
+def _lacks_common_words(sample: str) -> bool:
     if sample.count(" the ") * _COMMON_EVERY >= len(sample):
         return False
     return sum(map(sample.count, _COMMON)) * _COMMON_EVERY < len(sample)
 
 
-def word_salad(profile: Profile, least: float) -> Complaint | None:
+def _word_salad(profile: Profile, least: float) -> Complaint | None:
     """Complain about Latin text without small words in which hardly a word comes twice.
 
     Running text in any language repeats its function words: of 100 words at least 9 stood before in each of over
     100 Latin-script languages, Greenlandic and Siswati the lowest; of 100 key words 3 to 8. The share grows about
     linearly up to 200 words, and so does the threshold ``least``, which is for 100.
     """
-    words = _words_if_strange(profile)[:_SALAD_OF]
+    words = profile.once(_words_if_strange)[:_SALAD_OF]
     wanted = least * len(words) / 100
     repeats = 1 - len(set(words)) / max(1, len(words))
     if len(words) < _LEAST_SALAD or repeats >= wanted:
@@ -51,23 +61,33 @@ def word_salad(profile: Profile, least: float) -> Complaint | None:
     return Complaint("word-salad", f"{repeats:.1%} of {len(words)} words stood before, at least {wanted:.1%} wanted")
 
 
-def mash(profile: Profile, most: float) -> Complaint | None:
-    """Complain about words that nobody can pronounce, in a text without small words."""
-    words = [word for word in _words_if_strange(profile) if len(word) > 3]
+def _mash(profile: Profile, most: float) -> Complaint | None:
+    words = [word for word in profile.once(_words_if_strange) if len(word) > 3]
     if len(words) < _LEAST_WORDS:
         return None
     odd = sum(_CONSONANTS.search(word) is not None for word in words)
     return too_much("mash", "of the words without vowels", odd / len(words), most)
 
 
-def filler(profile: Profile, most: int) -> Complaint | None:
-    """Complain about *lorem ipsum*, the filler of printers, more than ``most`` times in 1,000 characters."""
+def _has_filler(batch: Batch, _: float) -> Mask:
+    return (batch.latin > batch.wide) & batch.containing(_FILLER)
+
+
+def _filler(profile: Profile, most: float) -> Complaint | None:
     count = profile.sample.count(_FILLER)
     if count * _FILLER_EVERY <= most * max(_FILLER_EVERY, len(profile.sample)):
         return None
-    return Complaint("filler", f"lorem ipsum {count} times, at most {most} in 1,000 characters wanted")
+    return Complaint("filler", f"lorem ipsum {count} times, at most {most:g} in 1,000 characters wanted")
 
 
 def _words_if_strange(profile: Profile) -> list[str]:
     small = sum(map(_SMALL_WORDS.__contains__, profile.words))
     return profile.words if small < _LEAST_SHARE * len(profile.words) else []
+
+
+WORD_SALAD = Rule(_may_be_strange, _word_salad)
+"""Latin text without small words in which hardly a word comes twice."""
+MASH = Rule(_may_be_strange, _mash)
+"""Words that nobody can pronounce, in a text without small words."""
+FILLER = Rule(_has_filler, _filler)
+"""*Lorem ipsum*, the filler of printers, more often in 1,000 characters than wanted."""

@@ -1,6 +1,10 @@
 """Pages that are no prose: menus, lists of words or bullets, teasers that end in dots."""
 
-from mrprep.filtering.complaint import Complaint, too_much
+import numpy as np
+
+from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.classes import watched
+from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 
 _LEAST_LINES = 10
@@ -8,31 +12,39 @@ _BARS = ("|", "｜", "»", "›", " > ")
 _LEAST_BARS = 8
 _SHORT = 30
 _SHORT_WIDE = 12
-_SEPARATORS = (" ", "\u3000", "\t", "|", "·", "›", ">")
-_SENTENCE_MARKS = ("。", "，", "！", "？", "；", "：", "、", ",", "၊", "།")
+_SEPARATORS = " \u3000\t|·›>"
+_SENTENCE_MARKS = "。，！？；：、,၊།"
 _LEAST_WIDE = 40
 _MARKED = 0.01
 _BULLETS = frozenset("•‣▶►●○■▪▫–-·»›")
 _ELLIPSES = ("...", "…")
 _TERMINAL = frozenset(".!?。！？；;：:，,、”’\"'»」』)）")
+_TERMINAL_CODES = [ord(char) for char in sorted(_TERMINAL)]
+
+_BAR_ROWS, _MARK_ROWS, _SEPARATOR_ROWS = watched("|｜»›>"), watched(_SENTENCE_MARKS), watched(_SEPARATORS)
+_BULLET_ROWS = watched("".join(sorted(_BULLETS)))
 
 
-def menus(profile: Profile, most: float) -> Complaint | None:
-    """Complain about short lines that end without punctuation."""
+def _may_be_menu(batch: Batch, most: float) -> Mask:
+    longest = np.where(batch.wide * 2 > batch.inked, _SHORT_WIDE, _SHORT)
+    lined = ~batch.partial & (batch.lines >= _LEAST_LINES) & (batch.inked <= longest * batch.lines)
+    short = np.flatnonzero((batch.line_sizes <= longest[batch.line_owners]) & lined[batch.line_owners])
+    open_ended = short[np.isin(batch.from_line_ends(1)[short], _TERMINAL_CODES, invert=True)]
+    return lined & (batch.lines_at(open_ended) > most * batch.lines - 1)
+
+
+def _menu(profile: Profile, most: float) -> Complaint | None:
     lines = profile.lines
-    if profile.partial or len(lines) < _LEAST_LINES:
-        return None
     longest = _SHORT_WIDE if profile.wide * 2 > profile.inked else _SHORT
-    if profile.inked > longest * len(lines):
-        return None
     count = len([1 for line in lines if len(line) <= longest and line[-1] not in _TERMINAL])
     return too_much("menu", "of the lines short and without punctuation", count / len(lines), most)
 
 
-def menu_bars(profile: Profile, least: float) -> Complaint | None:
-    """Complain about fewer units than ``least`` from bar to bar, in a text of few lines (a table has many)."""
-    if len(profile.lines) >= _LEAST_LINES:
-        return None
+def _may_be_menu_bar(batch: Batch, _: float) -> Mask:
+    return (batch.lines < _LEAST_LINES) & (batch.of(*_BAR_ROWS) >= _LEAST_BARS)
+
+
+def _menu_bar(profile: Profile, least: float) -> Complaint | None:
     bars = sum(map(profile.sample.count, _BARS))
     if bars < _LEAST_BARS:
         return None
@@ -42,27 +54,47 @@ def menu_bars(profile: Profile, least: float) -> Complaint | None:
     return Complaint("menu", f"{stretch:.1f} words or characters from bar to bar, at least {least:g} wanted")
 
 
-def bullets(profile: Profile, most: float) -> Complaint | None:
-    """Complain about lines that begin with a bullet."""
+def _may_be_bullets(batch: Batch, most: float) -> Mask:
+    return (batch.lines >= _LEAST_LINES) & (batch.of(*_BULLET_ROWS) > most * batch.lines - 1)
+
+
+def _bullets(profile: Profile, most: float) -> Complaint | None:
     lines = profile.lines
-    if len(lines) < _LEAST_LINES:
-        return None
     count = len([1 for line in lines if line.lstrip()[:1] in _BULLETS])
     return too_much("bullets", "of the lines begin with a bullet", count / len(lines), most)
 
 
-def ellipses(profile: Profile, most: float) -> Complaint | None:
-    """Complain about lines that end in an ellipsis."""
+def _may_be_ellipses(batch: Batch, most: float) -> Mask:
+    last = batch.from_line_ends(1)
+    dots = (last == ord(".")) & (batch.from_line_ends(2) == ord("."))
+    count = batch.lines_at(np.flatnonzero(dots | (last == ord("…"))))
+    return (batch.lines >= _LEAST_LINES) & (count > most * batch.lines - 1)
+
+
+def _ellipses(profile: Profile, most: float) -> Complaint | None:
     lines = profile.lines
-    if len(lines) < _LEAST_LINES or not ("..." in profile.sample or "…" in profile.sample):
-        return None
     count = sum(line.endswith(_ELLIPSES) for line in lines)
     return too_much("ellipses", "of the lines end in an ellipsis", count / len(lines), most)
 
 
-def word_list(profile: Profile, most: float) -> Complaint | None:
-    """Complain about Chinese, Japanese … words set apart by blanks or bars, with next to no sentence marks."""
+def _may_be_word_list(batch: Batch, most: float) -> Mask:
+    wide = (batch.wide >= batch.latin) & (batch.wide >= _LEAST_WIDE)
+    unmarked = batch.of(*_MARK_ROWS) <= _MARKED * batch.inked
+    return wide & unmarked & (batch.of(*_SEPARATOR_ROWS) > most * batch.sizes - 1)
+
+
+def _word_list(profile: Profile, most: float) -> Complaint | None:
     sample = profile.sample
-    if profile.wide < _LEAST_WIDE or sum(map(sample.count, _SENTENCE_MARKS)) > _MARKED * profile.inked:
-        return None
     return too_much("word-list", "blanks and bars", sum(map(sample.count, _SEPARATORS)) / len(sample), most)
+
+
+MENU = Rule(_may_be_menu, _menu)
+"""Short lines that end without punctuation."""
+MENU_BAR = Rule(_may_be_menu_bar, _menu_bar)
+"""Fewer units than wanted from bar to bar, in a text of few lines (a table has many)."""
+BULLETS = Rule(_may_be_bullets, _bullets)
+"""Lines that begin with a bullet."""
+ELLIPSES = Rule(_may_be_ellipses, _ellipses)
+"""Lines that end in an ellipsis."""
+WORD_LIST = Rule(_may_be_word_list, _word_list)
+"""Chinese, Japanese … words set apart by blanks or bars, with next to no sentence marks."""

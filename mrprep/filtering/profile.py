@@ -1,21 +1,11 @@
-"""What the filter knows of a text: kinds of characters, lines, units, how far it compresses.
-
-Computed on a sample of at most 64 Ki characters, taken in four stretches spread over a longer text, so a book
-costs no more than a chapter. About 10 microseconds and 8 ns a character of the sample.
-"""
+"""What the filter knows of one text of a batch, for the rules that suspect it; words and units on demand."""
 
 import re
-from functools import cache, cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property
+from itertools import islice
 
-from mrprep.filtering.classes import Kind, count_kinds
+from mrprep.filtering.batch import Batch, Memo
 
-if TYPE_CHECKING:
-    from pyarrow import Codec
-
-PLAIN_SHARE = 0.25
-_SAMPLE = 1 << 16
-_STRETCHES = 4
 _WORD = re.compile(r"[^\W\d_]+")
 _UNIT = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -23,34 +13,35 @@ _UNIT = re.compile(
 )
 
 
-class Profile:
-    """One text under the filter.
+class Profile(Memo):
+    """One text under the filter; its fields are those of `Batch`, for this text.
 
     Args:
-        text: the whole text.
-        partial: whether it is one piece of a longer document.
+        batch: the texts it is among.
+        index: which of them it is.
     """
 
-    def __init__(self, text: str, *, partial: bool = False) -> None:
-        self.text = text
-        self.partial = partial
-        self.sample = _sample(text)
-        """The text, or stretches of it in their order, a line between them."""
-        self.kinds = kinds = count_kinds(self.sample)
-        """Characters of each `Kind` in the sample."""
-        self.inked = len(self.sample) - kinds[Kind.SPACE] - kinds[Kind.NOTHING]
-        """Characters of the sample that are neither white space nor nothing."""
-        self.wide = kinds[Kind.STACKED] + kinds[Kind.HAN] + kinds[Kind.RARE_HAN] + kinds[Kind.KANA]
-        """Characters of the sample that are units by themselves."""
-        self.latin = kinds[Kind.LATIN] + kinds[Kind.ACCENTED]
-        """Letters of the Latin script in the sample."""
-        everyday = kinds[Kind.LATIN] + kinds[Kind.HAN] + kinds[Kind.KANA]
-        self.plain = everyday >= (1 - PLAIN_SHARE) * self.inked and kinds[Kind.GARBAGE] == 0
-        """Whether all but `PLAIN_SHARE` of the sample is everyday letters, and none of it is lost."""
-        self.lines = list(filter(None, self.sample.split("\n")))
+    def __init__(self, batch: Batch, index: int) -> None:
+        super().__init__()
+        self._batch, self._index = batch, index
+        self.text = batch.texts[index]
+        self.sample = batch.samples[index]
+        self.partial = bool(batch.partial[index])
+        self.inked = int(batch.inked[index])
+        self.wide = int(batch.wide[index])
+        self.latin = int(batch.latin[index])
+        self.density = float(batch.densities[index])
+
+    @cached_property
+    def kinds(self) -> list[int]:
+        """Characters of each kind and watched one."""
+        kinds: list[int] = self._batch.kinds[:, self._index].tolist()
+        return kinds
+
+    @cached_property
+    def lines(self) -> list[str]:
         """Lines of the sample that are not empty."""
-        self.density = _density(self.sample)
-        """Compressed bytes a byte of the sample, by LZ4: about 0.6 for prose, near 0 for repetition."""
+        return list(filter(None, self.sample.split("\n")))
 
     @cached_property
     def words(self) -> list[str]:
@@ -62,22 +53,6 @@ class Profile:
         """Words of the sample, and each character of scripts that have no spaces between words."""
         return _UNIT.findall(self.sample)
 
-
-def _density(text: str) -> float:
-    data = text.encode("utf-8", "surrogatepass")
-    return len(_codec().compress(data, asbytes=True)) / max(1, len(data))
-
-
-@cache
-def _codec() -> "Codec":
-    import pyarrow as pa
-
-    return pa.Codec("lz4_raw")
-
-
-def _sample(text: str) -> str:
-    if len(text) <= _SAMPLE:
-        return text
-    width = _SAMPLE // _STRETCHES
-    step = (len(text) - width) // (_STRETCHES - 1)
-    return "\n".join(text[at * step : at * step + width] for at in range(_STRETCHES))
+    def units_up_to(self, most: int) -> int:
+        """Return how many units the sample has, counted no further than ``most``."""
+        return sum(1 for _ in islice(_UNIT.finditer(self.sample), most))

@@ -1,24 +1,39 @@
 """Texts with nothing, or next to nothing, in them."""
 
-from mrprep.filtering.complaint import Complaint
+import math
+
+from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.complaint import Complaint, Rule
 from mrprep.filtering.profile import Profile
 
 _LONGEST_UNIT = 40
 """A text of this many characters a unit is long enough without counting."""
 
 
-def empty(profile: Profile) -> Complaint | None:
-    """Complain about a text of nothing but white space and format characters."""
+def _may_be_empty(batch: Batch, _: float) -> Mask:
+    return batch.inked == 0
+
+
+def _empty(profile: Profile, _: float) -> Complaint | None:
     if profile.inked or (profile.sample is not profile.text and profile.text.strip()):
         return None
     return Complaint("empty", "no character in it")
 
 
-def short(profile: Profile, least: int) -> Complaint | None:
-    """Complain about fewer units than ``least``; never about a piece of a longer document."""
-    if profile.partial or profile.wide >= least or len(profile.text) > least * _LONGEST_UNIT:
+def _may_be_short(batch: Batch, least: float) -> Mask:
+    return ~batch.partial & (batch.wide < least) & (batch.sizes <= least * _LONGEST_UNIT)
+
+
+def _short(profile: Profile, least: float) -> Complaint | None:
+    if len(profile.text) > least * _LONGEST_UNIT:
         return None
-    units = len(profile.units)
+    units = profile.units_up_to(math.ceil(least))
     if units >= least:
         return None
-    return Complaint("short", f"{units} words or characters, at least {least} wanted")
+    return Complaint("short", f"{units} words or characters, at least {least:g} wanted")
+
+
+EMPTY = Rule(_may_be_empty, _empty)
+"""A text of nothing but white space and format characters; it has no threshold."""
+SHORT = Rule(_may_be_short, _short)
+"""Fewer units than wanted; never a piece of a longer document."""

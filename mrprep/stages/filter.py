@@ -7,16 +7,20 @@ documentation, ours is wider. A rule is a function in `mrprep.filtering`; rules 
 complains gives the reason.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
 
 from mrprep.document import Document, Dropped, MapItem
 from mrprep.filtering import composition, garble, language, lines, repetition, size
-from mrprep.filtering.complaint import Complaint
-from mrprep.filtering.profile import PLAIN_SHARE, Profile
+from mrprep.filtering.batch import Batch
+from mrprep.filtering.complaint import Complaint, Rule
+from mrprep.filtering.profile import Profile
 from mrprep.options import Options as BaseOptions
 
-VERSION = 1
+VERSION = 2
+BATCH_CHARACTERS, BATCH_DOCUMENTS = 1 << 17, 2048
+"""Documents are judged together until they come to one of these."""
 
 
 class Options(BaseOptions):
@@ -75,125 +79,76 @@ class Options(BaseOptions):
     """Most *lorem ipsum* in 1,000 characters. C4 has 0 in a document."""
 
 
-Rule = Callable[[Profile], Complaint | None]
-Family = tuple[Callable[[Profile], bool], Sequence[Rule]]
-"""Rules, and the cheap test that tells whether any of them could complain."""
+Checks = Sequence[tuple[Rule, float]]
+"""Rules with their thresholds, in the order in which they are asked."""
 
 
 def filter_documents(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
-    """Yield each document, or `Dropped` with the reason of the first rule that complains."""
-    families = _families(options)
+    """Yield each document, or `Dropped` with the reason of the first rule that complains.
+
+    Documents are taken in by batches of some 64 Ki characters and given back in their order.
+    """
+    checks = _checks(options)
+    for taken in _batches(documents):
+        batch = Batch([document.text for document in taken], [document.may_be_piece for document in taken])
+        complaints = _complaints(batch, checks)
+        for index, document in enumerate(taken):
+            complaint = complaints.get(index)
+            yield Dropped(document, complaint.reason, complaint.detail) if complaint else document
+
+
+def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
+    taken: list[Document] = []
+    characters = 0
     for document in documents:
-        complaint = _judge(document, families)
-        yield Dropped(document, complaint.reason, complaint.detail) if complaint else document
+        taken.append(document)
+        characters += len(document.text)
+        if characters >= BATCH_CHARACTERS or len(taken) >= BATCH_DOCUMENTS:
+            yield taken
+            taken, characters = [], 0
+    if taken:
+        yield taken
 
 
-def _judge(document: Document, families: Sequence[Family]) -> Complaint | None:
-    profile = Profile(document.text, partial=document.may_be_piece)
-    for concerns, rules in families:
-        if not concerns(profile):
-            continue
-        for rule in rules:
-            complaint = rule(profile)
-            if complaint is not None:
-                return complaint
-    return None
+def _complaints(batch: Batch, checks: Checks) -> dict[int, Complaint]:
+    """Return the first complaint about each text that has one, by its index."""
+    suspects = np.stack([rule.suspects(batch, threshold) for rule, threshold in checks])
+    found: dict[int, Complaint] = {}
+    for index in np.flatnonzero(suspects.any(axis=0)).tolist():
+        profile = Profile(batch, index)
+        asked = (checks[at] for at in np.flatnonzero(suspects[:, index]).tolist())
+        complaints = (rule.complaint(profile, threshold) for rule, threshold in asked)
+        first = next(filter(None, complaints), None)
+        if first is not None:
+            found[index] = first
+    return found
 
 
-def _families(options: Options) -> Sequence[Family]:
+def _checks(options: Options) -> Checks:
     """Return the rules in the order in which they are asked: what names a fault best comes first."""
     return (
-        (_any, _page_rules(options)),
-        (_is_latin, _latin_rules(options)),
-        (_is_odd if _is_lenient(options) else _any, _character_rules(options)),
-        (_is_lined, _line_rules(options)),
-        (_is_dense, _repetition_rules(options)),
-        (_is_wide, _wide_rules(options)),
-        (language.lacks_common_words, _word_rules(options)),
+        (size.EMPTY, 0),
+        (size.SHORT, options.min_units),
+        (lines.MENU_BAR, options.min_units_between_bars),
+        (composition.MARKUP, options.max_markup),
+        (garble.MOJIBAKE, options.max_mojibake),
+        (composition.ENCODED, options.max_encoded),
+        (composition.LONG_WORDS, options.max_word_length),
+        (language.FILLER, options.max_filler),
+        (garble.GARBLED, options.max_garbled),
+        (garble.RARE_CHARACTERS, options.max_rare_characters),
+        (garble.MIXED_SCRIPTS, options.max_scripts),
+        (composition.SYMBOLS, options.max_symbols),
+        (composition.DIGITS, options.max_digits),
+        (repetition.REPEATED_LINES, options.max_repeated_lines),
+        (lines.MENU, options.max_menu),
+        (lines.BULLETS, options.max_bullets),
+        (lines.ELLIPSES, options.max_ellipses),
+        (repetition.ONE_UNIT, options.max_one_unit),
+        (repetition.COMPRESSIBLE, options.min_density),
+        (repetition.FEW_UNITS, options.min_distinct_units),
+        (repetition.REPEATED_NGRAMS, options.max_repeated_ngrams),
+        (lines.WORD_LIST, options.max_spaced),
+        (language.MASH, options.max_mash),
+        (language.WORD_SALAD, options.min_repeated_words),
     )
-
-
-def _page_rules(options: Options) -> Sequence[Rule]:
-    return (
-        size.empty,
-        partial(size.short, least=options.min_units),
-        partial(lines.menu_bars, least=options.min_units_between_bars),
-        partial(composition.markup, most=options.max_markup),
-        partial(garble.mojibake, most=options.max_mojibake),
-    )
-
-
-def _character_rules(options: Options) -> Sequence[Rule]:
-    return (
-        partial(garble.garbled, most=options.max_garbled),
-        partial(garble.rare_characters, most=options.max_rare_characters),
-        partial(garble.mixed_scripts, most=options.max_scripts),
-        partial(composition.symbols, most=options.max_symbols),
-        partial(composition.digits, most=options.max_digits),
-    )
-
-
-def _line_rules(options: Options) -> Sequence[Rule]:
-    return (
-        partial(repetition.repeated_lines, most=options.max_repeated_lines),
-        partial(lines.menus, most=options.max_menu),
-        partial(lines.bullets, most=options.max_bullets),
-        partial(lines.ellipses, most=options.max_ellipses),
-    )
-
-
-def _wide_rules(options: Options) -> Sequence[Rule]:
-    return (partial(lines.word_list, most=options.max_spaced),)
-
-
-def _repetition_rules(options: Options) -> Sequence[Rule]:
-    return (
-        partial(repetition.one_unit, most=options.max_one_unit),
-        partial(repetition.compressible, least=options.min_density),
-        partial(repetition.few_units, least=options.min_distinct_units),
-        partial(repetition.repeated_ngrams, most=options.max_repeated_ngrams),
-    )
-
-
-def _latin_rules(options: Options) -> Sequence[Rule]:
-    return (
-        partial(composition.encoded, most=options.max_encoded),
-        partial(composition.long_words, most=options.max_word_length),
-        partial(language.filler, most=options.max_filler),
-    )
-
-
-def _word_rules(options: Options) -> Sequence[Rule]:
-    return (
-        partial(language.mash, most=options.max_mash),
-        partial(language.word_salad, least=options.min_repeated_words),
-    )
-
-
-def _any(_: Profile) -> bool:
-    return True
-
-
-def _is_odd(profile: Profile) -> bool:
-    return not profile.plain
-
-
-def _is_lenient(options: Options) -> bool:
-    """Tell whether plain text cannot exceed the thresholds on kinds of characters."""
-    return min(options.max_symbols, options.max_digits, options.max_rare_characters) >= PLAIN_SHARE
-
-
-def _is_lined(profile: Profile) -> bool:
-    return len(profile.lines) >= repetition.LEAST_LINES
-
-
-def _is_dense(profile: Profile) -> bool:
-    return profile.density < repetition.SUSPICIOUS
-
-
-def _is_wide(profile: Profile) -> bool:
-    return profile.wide >= profile.latin
-
-
-def _is_latin(profile: Profile) -> bool:
-    return profile.latin > profile.wide

@@ -1,0 +1,92 @@
+"""Verdicts do not depend on the batch, and are those of the rules written the slow and obvious way."""
+
+import random
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from filter_oracle import reasons
+from test_filter_corpora import texts
+from test_filter_rules import CHINESE, ENGLISH, GARBAGE, KEPT
+
+from mrprep.document import Document, Dropped, Place
+from mrprep.filtering.batch import Batch
+from mrprep.filtering.classes import Kind
+from mrprep.stages import filter as filter_stage
+from mrprep.stages.filter import Options, filter_documents
+
+STRICT = Options(
+    min_units=50,
+    max_rare_characters=0.05,
+    max_scripts=2,
+    max_symbols=0.2,
+    max_digits=0.1,
+    max_word_length=9,
+    max_repeated_lines=0.1,
+    min_density=0.3,
+    max_repeated_ngrams=0.05,
+    max_one_unit=0.1,
+    min_distinct_units=0.3,
+    max_menu=0.5,
+    max_spaced=0.02,
+    max_bullets=0.1,
+    max_ellipses=0.05,
+)
+PLACE = Place("s", b"a", 0, 1)
+
+
+def verdicts(texts: list[str], options: Options) -> list[str]:
+    """Return the reason for each text, empty for those kept."""
+    items = filter_documents([Document(PLACE, text) for text in texts], options)
+    return [item.reason if isinstance(item, Dropped) else "" for item in items]
+
+
+def mixtures(count: int) -> list[str]:
+    """Return garbage, text, and pieces of both stuck together, which lie about every threshold."""
+    rng = random.Random(5)
+    garbage = [make(rng)[:5000] for make, _ in GARBAGE.values() for _ in range(4)]
+    text = [*KEPT.values(), ENGLISH * 3, CHINESE * 3, "\U0001f600 \U00020000" * 9, ""]
+    mixed = []
+    for _ in range(count):
+        a, b = rng.choice(garbage + text), rng.choice(text)
+        at = rng.randrange(len(a) + 1)
+        lines = (a[at : at + rng.randrange(900)] + rng.choice(["\n", " ", ""]) + b[: rng.randrange(600)]).split("\n")
+        lines *= rng.choice([1, 1, 2])
+        rng.shuffle(lines)
+        mixed.append("\n".join(lines))
+    return mixed
+
+
+@pytest.mark.parametrize("options", [Options(), STRICT], ids=["default", "strict"])
+def test_the_slow_rules_say_the_same(shared: Path, options: Options) -> None:
+    given = mixtures(1500)
+    for corpus in ("en_reuters", "zh_poetry/yuding_tang.jsonl.gz", "mixfolder/docs", "mixfolder/wiki"):
+        given += islice((text for text in texts(shared / "corpora" / corpus) if len(text) < 4000), 400)
+    expected = [next(reasons(text, options), "") for text in given]
+    assert verdicts(given, options) == expected
+    assert len(set(expected)) > 18
+
+
+def test_verdicts_do_not_depend_on_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = [*mixtures(500), ENGLISH * 1000, " " * 200_000, CHINESE * 1000]
+    together = verdicts(given, Options())
+    monkeypatch.setattr(filter_stage, "BATCH_DOCUMENTS", 1)
+    assert verdicts(given, Options()) == together
+
+
+def test_documents_come_back_in_their_order() -> None:
+    documents = [Document(PLACE, text) for text in mixtures(5000)]
+    items = list(filter_documents(iter(documents), Options()))
+    assert [item.document if isinstance(item, Dropped) else item for item in items] == documents
+
+
+def test_columns_of_a_batch_by_hand() -> None:
+    batch = Batch(["ab c\n\n文字。\nab c", "", "\U0001f600\U00020000\ufffd|"], [False, False, True])
+    assert batch.sizes.tolist() == [14, 0, 4]
+    assert batch.inked.tolist() == [9, 0, 4]
+    assert batch.kinds[Kind.LATIN].tolist() == [6, 0, 0]
+    assert batch.kinds[[Kind.SYMBOL, Kind.RARE_HAN, Kind.GARBAGE], 2].tolist() == [2, 1, 1]
+    assert batch.wide.tolist() == [2, 0, 1]
+    assert batch.lines.tolist() == [3, 0, 1]
+    assert batch.line_sizes.tolist() == [4, 3, 4, 4]
+    assert batch.repeated.tolist() == [4, 0, 0]

@@ -16,6 +16,7 @@ from mrprep.engine.ledger import added
 from mrprep.plan import Plan
 from mrprep.printable import printable
 from mrprep.request import Request
+from mrprep.stages.export import Form
 
 _WRITTEN = ("pieces", "tokens", "bos", "eod")
 
@@ -47,36 +48,79 @@ class Results:
     shards: Sequence[Shard]
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What the phases have left, where documents are wanted and no tokens."""
+
+    parts: Sequence[TextPart]
+    dedupe: Path
+    written: Sequence[Path]
+    """Directories of the export phase, one a part."""
+    form: Form
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the written files in the build."""
+        return [layout.DOCUMENTS.format(number=number, form=self.form) for number in range(len(self.written))]
+
+
 def facts(request: Request, found: Plan, results: Results) -> dict[str, Any]:
     """Return the manifest but for its list of files."""
-    counts = added([_json(part.path / "counts.json") for part in results.parts])
+    counts = _read_counts(results.parts)
     tokens = added([_json(path / "counts.json") for path in results.tokens])
     shards = {shard.file: _json(shard.path / "counts.json") for shard in results.shards}
-    duplicates = _json(results.dedupe / "counts.json") if results.dedupe else {}
-    pipeline = request.options
     tokenizer = _json(results.vocabulary / "tokenizer.json")
+    return {
+        **_text_facts(request, found, results.parts),
+        "seq": request.pipeline.pack.seq,
+        "layout": request.pipeline.pack.layout,
+        "packing": request.pipeline.pack.packing,
+        "tokenizer": {**tokenizer, "file": f"{layout.TOKENIZER}/tokenizer.model"},
+        "splits": _splits(results, shards),
+        "ledger": _ledger(request, results, counts, tokens, shards),
+        "counts": {"read": counts, "duplicates": _duplicates(results.dedupe), "tokens": tokens},
+        "notes": [*results.split["notes"], *_vocabulary_notes(tokenizer)],
+    }
+
+
+def document_facts(request: Request, found: Plan, exported: Exported) -> dict[str, Any]:
+    """Return the manifest of a build of documents but for its list of files."""
+    counts = _read_counts(exported.parts)
+    written = added([_json(path / "counts.json") for path in exported.written])
+    kept = int((np.load(exported.dedupe / "verdict.npy", mmap_mode="r") == -1).sum())
+    none = dict.fromkeys(("sampled_out", "empty"), 0)
+    return {
+        **_text_facts(request, found, exported.parts),
+        "documents": exported.names,
+        "splits": {},
+        "ledger": {
+            "read": _read(counts),
+            "documents": {**_left_out(counts, exported.dedupe), **none, "kept": kept},
+            "written": {**dict.fromkeys(_WRITTEN, 0), "copies": kept, "pieces": written["rows"]},
+            "withheld": {"tokens": 0},
+            "shards": {},
+        },
+        "counts": {"read": counts, "duplicates": _duplicates(exported.dedupe), "written": written},
+        "notes": [],
+    }
+
+
+def _text_facts(request: Request, found: Plan, parts: Sequence[TextPart]) -> dict[str, Any]:
+    """Return what every manifest says, whatever was made of the text."""
     return {
         "mrprep": layout.FORMAT,
         "version": __version__,
         "seed": request.pipeline.seed,
-        "seq": request.pipeline.pack.seq,
-        "layout": request.pipeline.pack.layout,
-        "packing": request.pipeline.pack.packing,
-        "pipeline": pipeline,
+        "pipeline": request.options,
         "libraries": dict(request.libraries),
-        "tokenizer": {**tokenizer, "file": f"{layout.TOKENIZER}/tokenizer.model"},
         "text": {
             "parts": [
                 {"file": layout.TEXT.format(number), "base": part.base, "rows": part.rows}
-                for number, part in enumerate(results.parts)
+                for number, part in enumerate(parts)
             ],
-            "dropped": [layout.DROPPED.format(number) for number in range(len(results.parts))],
+            "dropped": [layout.DROPPED.format(number) for number in range(len(parts))],
         },
-        "splits": _splits(results, shards),
-        "inputs": _inputs(found, results),
-        "ledger": _ledger(request, results, counts, tokens, shards),
-        "counts": {"read": counts, "duplicates": duplicates, "tokens": tokens},
-        "notes": [*results.split["notes"], *_vocabulary_notes(tokenizer)],
+        "inputs": _inputs(found, parts),
     }
 
 
@@ -100,7 +144,7 @@ def _splits(results: Results, counts: Mapping[str, Mapping[str, Any]]) -> dict[s
     return splits
 
 
-def _inputs(found: Plan, results: Results) -> dict[str, Any]:
+def _inputs(found: Plan, parts: Sequence[TextPart]) -> dict[str, Any]:
     """Return what was read and what was not, by source and by kind."""
     problems = [
         {
@@ -108,7 +152,7 @@ def _inputs(found: Plan, results: Results) -> dict[str, Any]:
             "path": printable(row["path"], 4096),
             "problem": printable(row["problem"], 400),
         }
-        for part in results.parts
+        for part in parts
         for row in pq.read_table(part.path / "files.parquet").to_pylist()
         if row["problem"]
     ]
@@ -132,14 +176,11 @@ def _ledger(
     tokens: Mapping[str, Any],
     shards: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    left_out = {stage: sum(reasons.values()) for stage, reasons in counts["left_out"].items() if stage != "read"}
-    duplicates = int((np.load(results.dedupe / "verdict.npy", mmap_mode="r") >= 0).sum()) if results.dedupe else 0
     names = ("rows", "tokens", "targets", "padding", "cuts", "bos", "eod")
     return {
-        "read": {name: counts[name] for name in ("records", "cuts", "bad", "documents")},
+        "read": _read(counts),
         "documents": {
-            "dropped": sum(left_out.values()),
-            "duplicates": duplicates,
+            **_left_out(counts, results.dedupe),
             "sampled_out": tokens["rows"]["sampled_out"],
             "empty": tokens["rows"]["empty"],
             "kept": tokens["rows"]["encoded"],
@@ -155,6 +196,25 @@ def _ledger(
             for name, shard in shards.items()
         },
     }
+
+
+def _read_counts(parts: Sequence[TextPart]) -> dict[str, Any]:
+    return added([_json(part.path / "counts.json") for part in parts])
+
+
+def _read(counts: Mapping[str, Any]) -> dict[str, int]:
+    return {name: counts[name] for name in ("records", "cuts", "bad", "documents")}
+
+
+def _left_out(counts: Mapping[str, Any], dedupe: Path | None) -> dict[str, int]:
+    """Return how many pieces of documents went before tokens are made of the rest."""
+    dropped = sum(sum(reasons.values()) for stage, reasons in counts["left_out"].items() if stage != "read")
+    duplicates = int((np.load(dedupe / "verdict.npy", mmap_mode="r") >= 0).sum()) if dedupe else 0
+    return {"dropped": dropped, "duplicates": duplicates}
+
+
+def _duplicates(dedupe: Path | None) -> dict[str, Any]:
+    return dict(_json(dedupe / "counts.json")) if dedupe else {}
 
 
 def _json(path: Path) -> Any:

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from mrprep.books import Results, Shard
+from mrprep.books import Exported, Results, Shard, document_facts, facts
 from mrprep.builddir.layout import work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
@@ -21,10 +21,11 @@ from mrprep.config import Pipeline
 from mrprep.engine.executor import Pool
 from mrprep.engine.work import Work
 from mrprep.finish import finish
+from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, plan
 from mrprep.request import Request, clear, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
-from mrprep.stages import clean, dedupe, pack, read, shard, tokenize
+from mrprep.stages import clean, dedupe, export, pack, read, shard, tokenize
 from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
@@ -41,6 +42,9 @@ class RunOptions:
     hash_inputs: bool = False
 
 
+Make = Callable[[Request, Plan, Path, RunOptions, Work], Build]
+
+
 def build(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Build:
     """Build ``out`` from the sources of a pipeline, going on with work that an earlier attempt left.
 
@@ -48,14 +52,28 @@ def build(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Build
         MrprepError: the inputs, the options or what stands at ``out`` do not allow it.
         BugError: the ledger does not add up; nothing is published.
     """
+    return _made(pipeline, out, options, say, "shards", _build)
+
+
+def deduplicate(pipeline: Pipeline, out: Path, form: export.Form, options: RunOptions, say: Say) -> Build:
+    """Write the documents that the map stages and dedupe of a pipeline leave, as jsonl or Parquet.
+
+    Raises:
+        MrprepError: the inputs, the options or what stands at ``out`` do not allow it.
+        BugError: the ledger does not add up; nothing is published.
+    """
+    return _made(pipeline, out, options, say, form, _export)
+
+
+def _made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
     found = plan(pipeline.source, out)
-    request = Request.of(pipeline, found, hashed=options.hash_inputs)
+    request = Request.of(pipeline, found, hashed=options.hash_inputs, form=form)
     home = work_of(out)
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)
         if finished is None:
             with _working(request, home, options, say) as work:
-                finished = _build(request, found, out, options, work)
+                finished = make(request, found, out, options, work)
         elif options.strict:
             read.refuse_unread([finished.path])
         if not options.keep_work:
@@ -96,7 +114,21 @@ def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: 
     tokens = _tokenize(work, pipeline, parts, _verdict(deduped), vocabulary)
     split, shards = _shards(work, pipeline, tokens, vocabulary)
     results = Results(parts, deduped, vocabulary, tokens, split, shards)
-    return finish(request, found, results, work, out, _run_facts(options))
+    said, places = facts(request, found, results), dict(shard_places(results))
+    return finish(request, said, places, work, out, _run_facts(options))
+
+
+def _export(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
+    pipeline = request.pipeline
+    form: export.Form = "parquet" if request.form == "parquet" else "jsonl"
+    parts = _read(work, pipeline, found, strict=options.strict)
+    deduped = dedupe.run(work, parts, pipeline.dedupe)
+    units = [export.ExportUnit(part, deduped / "verdict.npy", form) for part in parts]
+    settings = {"version": export.VERSION, "form": form}
+    written = work("export", units, export.export_unit, settings=settings, weights=_sizes(parts))
+    exported = Exported(parts, deduped, written, form)
+    said, places = document_facts(request, found, exported), dict(document_places(exported))
+    return finish(request, said, places, work, out, _run_facts(options))
 
 
 def _survivors(
@@ -179,8 +211,11 @@ def _tokenize(
         for part in parts
     ]
     settings = {"version": tokenize.VERSION, "seed": pipeline.seed, "weights": weights}
-    sizes = [(part.path / "text.parquet").stat().st_size for part in parts]
-    return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=sizes)
+    return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=_sizes(parts))
+
+
+def _sizes(parts: Sequence[TextPart]) -> list[int]:
+    return [(part.path / "text.parquet").stat().st_size for part in parts]
 
 
 def _shards(

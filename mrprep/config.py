@@ -101,6 +101,12 @@ def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipe
     return _beside(pipeline, path.parent)
 
 
+def only_dedupe(pipeline: Pipeline, *, maps: bool) -> Pipeline:
+    """Return a pipeline that ends with dedupe; before it come its map stages, or none."""
+    before = tuple(name for name in pipeline.stages if maps and name in MAPS)
+    return pipeline.model_copy(update={"stages": (*before, "dedupe")})
+
+
 def pipeline_path(name: str) -> Path:
     """Return the file of a shipped pipeline by its name, or the path that was given."""
     if name.endswith(".toml") or "/" in name:

@@ -1,14 +1,13 @@
 """The last phase: the books are checked, the files put in place, the manifest written, the build published."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from mrprep.books import Results, facts
 from mrprep.builddir import layout
 from mrprep.builddir.digest import FileRecord, digest
 from mrprep.builddir.manifest import Build, open_build, write_manifest
@@ -16,23 +15,30 @@ from mrprep.builddir.publish import place, publish, retire
 from mrprep.builddir.verify import entries
 from mrprep.engine.parts import discard
 from mrprep.engine.work import Work
-from mrprep.plan import Plan
 from mrprep.request import Request
 from mrprep.summary import summary
 
 DIGEST_BYTES = 64 << 20
 
 
-def finish(request: Request, found: Plan, results: Results, work: Work, out: Path, run: Mapping[str, Any]) -> Build:
+def finish(
+    request: Request, said: Mapping[str, Any], places: Mapping[str, Path], work: Work, out: Path, run: Mapping[str, Any]
+) -> Build:
     """Put the build together beside ``out``, check its ledger, and publish it by one rename.
+
+    Args:
+        request: what was asked for.
+        said: the manifest but for its list of files.
+        places: name in the build -> file of the work.
+        work: that has run the phases.
+        out: of the build.
+        run: what run.json says beside the phases.
 
     Raises:
         BugError: the ledger does not add up; nothing is published.
     """
-    said = facts(request, found, results)
     for entry in entries(said["ledger"]):
         entry.check()
-    places = dict(_places(results))
     records = _digests(work, places)
     staged = layout.work_of(out) / "out"
     shutil.rmtree(staged, ignore_errors=True)
@@ -54,29 +60,6 @@ def _publish(staged: Path, out: Path) -> None:
         retire(out, retired)
     publish(staged, out)
     discard(retired)
-
-
-def _places(results: Results) -> Iterator[tuple[str, Path]]:
-    """Yield (name in the build, file of the work) for everything that phases have written."""
-    for number, part in enumerate(results.parts):
-        yield layout.TEXT.format(number), part.path / "text.parquet"
-        yield layout.DROPPED.format(number), part.path / "dropped.parquet"
-        yield layout.FILES.format(number), part.path / "files.parquet"
-        for name in ("documents", "bands"):
-            if results.dedupe:
-                yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"
-    if results.dedupe:
-        yield layout.CLUSTERS, results.dedupe / "clusters.parquet"
-        yield layout.VERDICT, results.dedupe / "verdict.npy"
-    for file in sorted(results.vocabulary.iterdir()):
-        yield f"{layout.TOKENIZER}/{file.name}", file
-    for shard in results.shards:
-        for ending in ("", ".db"):
-            yield shard.file + ending, shard.path / (Path(shard.file).name + ending)
-        yield (
-            layout.PROVENANCE.format(split=shard.split, number=shard.number),
-            shard.path / "provenance.parquet",
-        )
 
 
 def digest_files(unit: tuple[tuple[str, Path], ...], out: Path) -> None:

@@ -29,12 +29,14 @@ class Request:
     pipeline: Pipeline
     inputs: Mapping[str, Any]
     libraries: Mapping[str, str]
+    form: str = "shards"
+    """What is made of the text: shards, or documents as jsonl or parquet."""
 
     @classmethod
-    def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool) -> "Request":
+    def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool, form: str = "shards") -> "Request":
         """Return the request that a pipeline and its listed inputs make."""
         libraries = {name: version(name) for name in LIBRARIES}
-        return cls(pipeline, inputs_record(found, hashed=hashed), {"format": str(FORMAT), **libraries})
+        return cls(pipeline, inputs_record(found, hashed=hashed), {"format": str(FORMAT), **libraries}, form)
 
     @property
     def root(self) -> Mapping[str, Any]:
@@ -44,7 +46,7 @@ class Request:
     @property
     def options(self) -> dict[str, Any]:
         """The pipeline without the places of its sources, which decide nothing, and a given model by its content."""
-        options = self.pipeline.model_dump(mode="json", exclude={"input"})
+        options = {"form": self.form, **self.pipeline.model_dump(mode="json", exclude={"input"})}
         options["tokenize"]["model"] = tokenize.settings(self.pipeline.tokenize)["model"]
         for source in options["source"]:
             del source["path"]

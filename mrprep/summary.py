@@ -14,9 +14,7 @@ _LISTED = 8
 
 def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
     """Return what ``report/summary.json`` holds; no times, so that equal builds have equal reports."""
-    ledger, counts, splits = manifest["ledger"], manifest["counts"], manifest["splits"]
-    rows = sum(split["rows"] for split in splits.values())
-    padding = sum(split["padding"] for split in splits.values())
+    ledger, counts = manifest["ledger"], manifest["counts"]
     return {
         "files": manifest["inputs"]["files"],
         "bytes": manifest["inputs"]["bytes"],
@@ -26,17 +24,26 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
         "edits": counts["read"]["edits"],
         "duplicates": counts["duplicates"],
-        "tokens": ledger["written"]["tokens"],
-        "bytes_per_token": round(counts["tokens"]["bytes"] / max(1, ledger["written"]["tokens"]), 3),
-        "by_source": counts["tokens"]["by_source"],
+        **(_token_summary(manifest) if manifest["splits"] else {"written": counts["written"]}),
+        "not_read": {"problems": manifest["inputs"]["problems"], "skipped": manifest["inputs"]["skipped"]},
+        "notes": manifest["notes"],
+    }
+
+
+def _token_summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    tokens, splits = manifest["ledger"]["written"]["tokens"], manifest["splits"]
+    rows = sum(split["rows"] for split in splits.values())
+    padding = sum(split["padding"] for split in splits.values())
+    return {
+        "tokens": tokens,
+        "bytes_per_token": round(manifest["counts"]["tokens"]["bytes"] / max(1, tokens), 3),
+        "by_source": manifest["counts"]["tokens"]["by_source"],
         "vocabulary": manifest["tokenizer"]["vocab_size"],
         "splits": {
             name: {"shards": len(split["shards"]), "rows": split["rows"], "padding": split["padding"]}
             for name, split in splits.items()
         },
         "padding_share": round(padding / max(1, rows * manifest["seq"]), 6),
-        "not_read": {"problems": manifest["inputs"]["problems"], "skipped": manifest["inputs"]["skipped"]},
-        "notes": manifest["notes"],
     }
 
 
@@ -47,7 +54,7 @@ def text_summary(build: Build) -> str:
     return "\n".join(
         [
             *_documents(said),
-            *_rows(said, build),
+            *(_rows(said, build) if "splits" in said else _written(said, build)),
             *_not_read(said),
             *_phases(run, said["bytes"]),
             *_end(build, said),
@@ -85,6 +92,12 @@ def _rows(said: Mapping[str, Any], build: Build) -> Iterator[str]:
     if said["padding_share"]:
         warning = ": more than 5 %, consider --packing concat" if said["padding_share"] > 0.05 else ""
         yield f"padding     {said['padding_share']:.2%}{warning}"
+
+
+def _written(said: Mapping[str, Any], build: Build) -> Iterator[str]:
+    files = build.manifest["documents"]
+    shown = files[0] if len(files) == 1 else f"{files[0]} to {files[-1]}"
+    yield f"written     {_size(said['written']['bytes'])} of text in {shown}"
 
 
 def _not_read(said: Mapping[str, Any]) -> Iterator[str]:

@@ -1,5 +1,6 @@
 """What the documents say is true: their commands run, their pipeline loads, no option is without a word."""
 
+import doctest
 import inspect
 import os
 import re
@@ -40,6 +41,14 @@ def test_commands_run_as_they_stand(page: Path, tmp_path: Path) -> None:
             check=False,
         )
         assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")], ids=lambda page: page.name)
+def test_examples_print_what_stands_there(page: Path) -> None:
+    text = "\n".join(blocks(page, "python"))
+    example = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+    assert example.examples
+    assert doctest.DocTestRunner().run(example).failed == 0
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

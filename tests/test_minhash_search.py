@@ -1,7 +1,12 @@
 """Buckets, comparison and clusters: against dictionaries, all pairs and a plain union-find."""
 
+import gzip
+import json
+from pathlib import Path
+
 import numpy as np
 import pytest
+from dedupe_helpers import all_pairs, shingle_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,6 +14,7 @@ from mrprep.minhash import verify as verify_module
 from mrprep.minhash.buckets import Buckets, merged, same_key
 from mrprep.minhash.clusters import best, components, stars
 from mrprep.minhash.jaccard import jaccard, jaccard_of_pairs
+from mrprep.minhash.search import near_duplicates
 from mrprep.minhash.verify import verify
 
 SETS = st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=14)
@@ -139,3 +145,18 @@ def test_who_stays(lengths: list[int], edges: list[tuple[int, int]]) -> None:
     assert all(frozenset((t, int(star[t]))) in neighbours for t in range(12) if star[t] != t)
     assert all(star[star[t]] == star[t] for t in range(12))
     assert not any(frozenset((int(a), int(b))) in neighbours for a in survivors for b in survivors)
+
+
+def test_near_duplicates_of_real_text_are_those_of_all_pairs(shared: Path) -> None:
+    with gzip.open(shared / "corpora/en_reuters/reuters.jsonl.gz") as lines:
+        texts = [json.loads(line)["text"] for line, _ in zip(lines, range(3000), strict=False)]
+    truth = all_pairs(shingle_sets(texts), 0.7)
+    found = near_duplicates(texts, 0.7)
+    pairs = dict(zip(map(tuple, found.pairs.tolist()), found.jaccard.tolist(), strict=True))
+    assert len(truth) > 20 and pairs == truth
+
+
+def test_near_duplicates_of_nothing_and_of_nothing_alike() -> None:
+    for texts in ([], ["", "a", "a"], ["one two three four five six", "six five four three two one"]):
+        found = near_duplicates(texts)
+        assert found.pairs.shape == (0, 2) and found.jaccard.size == found.overflow == 0

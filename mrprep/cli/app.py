@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mrprep import __version__
-from mrprep.cli import audit, build, show, tokenizer, train, verify, why
+from mrprep.cli import audit, build, dedupe, show, tokenizer, train, verify, why
 from mrprep.errors import BugError, MrprepError
 from mrprep.printable import printable
 
@@ -38,6 +38,7 @@ app.command("train")(train.train)
 app.command("why")(why.why)
 app.command("show")(show.show)
 app.command("verify")(verify.verify)
+app.add_typer(dedupe.app, name="dedupe")
 app.add_typer(tokenizer.app, name="tokenizer")
 
 

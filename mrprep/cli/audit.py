@@ -17,7 +17,7 @@ def audit(
     from mrprep.errors import AuditError
     from mrprep.stages.audit import audit_build, json_report, text_report
 
-    found = find_build(build)
+    found = find_build(build, shards=True)
     findings = audit_build(found, sample=sample, seed=seed)
     print(json_report(findings) if as_json else text_report(findings))
     failed = [finding for finding in findings if finding.level == "failure"]

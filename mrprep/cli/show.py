@@ -19,5 +19,5 @@ def show(
 
     if len(names) > 2:
         raise UsageError("show takes one row: mrprep show [BUILD] SHARD:ROW")
-    build = find_build(Path(names[0]) if len(names) == 2 else None)
+    build = find_build(Path(names[0]) if len(names) == 2 else None, shards=True)
     print(show_row(build, names[-1]))

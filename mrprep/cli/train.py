@@ -26,7 +26,7 @@ def train(
     from mrprep.cli.terminal import say
     from mrprep.training.run import train as run
 
-    found = find_build(build)
+    found = find_build(build, shards=True)
     result = run(
         found.path,
         out=out,

@@ -98,6 +98,14 @@ def survivor(build: Build, doc: int) -> int:
     return int(np.load(build.file(VERDICT), mmap_mode="r")[doc])
 
 
+def written(build: Build, doc: int) -> tuple[str, int]:
+    """Return the file of a build of documents that holds row ``doc``, and its record there, counted from 1."""
+    parts = build.manifest["text"]["parts"]
+    number = max(i for i, part in enumerate(parts) if part["base"] <= doc)
+    verdict = np.load(build.file(VERDICT), mmap_mode="r")[parts[number]["base"] : doc + 1]
+    return build.manifest["documents"][number], int((verdict == -1).sum())
+
+
 def stretches(build: Build, doc: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (shard file, line of its provenance table) for each stretch of a document in a row."""
     for split in build.manifest["splits"].values():

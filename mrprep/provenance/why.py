@@ -55,7 +55,12 @@ def _kept(build: Build, doc: int, first: Found) -> Iterator[str]:
         return
     if "dedupe" in stages:
         yield "dedupe    kept"
-    yield from _rows(build, doc)
+    yield from _rows(build, doc) if build.manifest["splits"] else _written(build, doc)
+
+
+def _written(build: Build, doc: int) -> Iterator[str]:
+    file, line = tables.written(build, doc)
+    yield f"written   {file}, {'line' if file.endswith('.jsonl') else 'row'} {line}"
 
 
 def _duplicate(build: Build, doc: int, twin: int, text: str) -> Iterator[str]:

@@ -1,0 +1,91 @@
+"""``mrprep dedupe IN... --out DIR``: text without duplicates, and no tokens; ``mrprep dedupe curve``: its bands."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class _InputsOrCurve(TyperGroup):
+    """``curve`` is a command; whatever else follows is for the command that takes inputs."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, args if args[:1] == ["curve"] else [_INPUTS, *args])
+
+
+class _Inputs(TyperCommand):
+    """Its name stands for its inputs in the usage line."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002
+        return ["--out DIR [OPTIONS]"]
+
+
+_INPUTS = "INPUT..."
+app = typer.Typer(cls=_InputsOrCurve, rich_markup_mode=None)
+Threshold = Annotated[
+    float | None, typer.Option(help="Least exact Jaccard similarity of two duplicates.  [default: 0.8]")
+]
+
+
+@app.command(_INPUTS, cls=_Inputs)
+def dedupe(
+    inputs: Annotated[list[Path], typer.Argument(help="Files and folders of text.", metavar="INPUT...")],
+    out: Annotated[Path, typer.Option(help="Directory to make.")],
+    form: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
+    pipeline: Annotated[
+        str | None,
+        typer.Option(help="Clean and filter before, as this pipeline does; without one, texts stay as they are."),
+    ] = None,
+    threshold: Threshold = None,
+    keep: Annotated[str | None, typer.Option(help="Which of a cluster stays: longest, or first.")] = None,
+    cluster: Annotated[str | None, typer.Option(help="connected, or star.")] = None,
+    text_field: Annotated[
+        list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,
+    keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,
+    hash_inputs: Annotated[
+        bool, typer.Option("--hash-inputs", help="Tell changed inputs by their content instead of their mtime.")
+    ] = False,
+) -> None:
+    """Write the documents of some inputs without duplicates, and a table of who went for whom.
+
+    DIR/documents holds them; mrprep why, mrprep verify and --against take DIR as they take a build.
+    mrprep dedupe curve shows which pairs become candidates at a threshold.
+    """
+    from mrprep.build import RunOptions, deduplicate
+    from mrprep.cli.given import given, job_count
+    from mrprep.cli.terminal import say
+    from mrprep.config import command_line_sources, load_pipeline, only_dedupe
+    from mrprep.errors import UsageError
+    from mrprep.summary import text_summary
+
+    if form not in ("jsonl", "parquet"):
+        raise UsageError(f"--format {form!r} is not known: jsonl or parquet")
+    overrides = {
+        "input": given(text=tuple(text_field) if text_field else None),
+        "dedupe": given(threshold=threshold, keep=keep, cluster=cluster),
+    }
+    chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
+    chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs)
+    print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))
+
+
+@app.command("curve")
+def curve(
+    threshold: Threshold = None,
+    recall: Annotated[float | None, typer.Option(help="Share of pairs at it to be found.  [default: 0.998]")] = None,
+    permutations: Annotated[int | None, typer.Option(help="Numbers in a signature.  [default: 128]")] = None,
+) -> None:
+    """Show the bands and rows for a threshold, and how likely pairs of each similarity become candidates."""
+    from mrprep.cli.given import given
+    from mrprep.config import load_pipeline
+    from mrprep.minhash.picture import picture
+
+    overrides = {"dedupe": given(threshold=threshold, recall=recall, permutations=permutations)}
+    options = load_pipeline("default", overrides).dedupe
+    print(picture(options.banding(), options.threshold))

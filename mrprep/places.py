@@ -1,0 +1,41 @@
+"""Where each file that phases have written goes in a finished build: (name in the build, file of the work)."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from mrprep.books import Exported, Results
+from mrprep.builddir import layout
+from mrprep.builddir.tables import TextPart
+
+Places = Iterator[tuple[str, Path]]
+
+
+def shard_places(results: Results) -> Places:
+    """Yield the files of a build of shards."""
+    yield from _texts(results.parts, results.dedupe)
+    for file in sorted(results.vocabulary.iterdir()):
+        yield f"{layout.TOKENIZER}/{file.name}", file
+    for shard in results.shards:
+        for ending in ("", ".db"):
+            yield shard.file + ending, shard.path / (Path(shard.file).name + ending)
+        yield layout.PROVENANCE.format(split=shard.split, number=shard.number), shard.path / "provenance.parquet"
+
+
+def document_places(exported: Exported) -> Places:
+    """Yield the files of a build of documents."""
+    yield from _texts(exported.parts, exported.dedupe)
+    for name, path in zip(exported.names, exported.written, strict=True):
+        yield name, path / f"documents.{exported.form}"
+
+
+def _texts(parts: Sequence[TextPart], dedupe: Path | None) -> Places:
+    for number, part in enumerate(parts):
+        yield layout.TEXT.format(number), part.path / "text.parquet"
+        yield layout.DROPPED.format(number), part.path / "dropped.parquet"
+        yield layout.FILES.format(number), part.path / "files.parquet"
+        for name in ("documents", "bands"):
+            if dedupe:
+                yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"
+    if dedupe:
+        yield layout.CLUSTERS, dedupe / "clusters.parquet"
+        yield layout.VERDICT, dedupe / "verdict.npy"

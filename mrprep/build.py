@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from mrprep.builddir.layout import work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
 from mrprep.builddir.publish import place
-from mrprep.builddir.tables import TextPart
+from mrprep.builddir.tables import TextPart, numbered
 from mrprep.config import Pipeline
 from mrprep.engine.executor import Pool
 from mrprep.engine.work import Work
@@ -25,7 +24,7 @@ from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, plan
 from mrprep.request import Request, clear, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
-from mrprep.stages import clean, dedupe, export, pack, read, shard, tokenize
+from mrprep.stages import boilerplate, clean, dedupe, export, pack, read, shard, tokenize
 from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
@@ -136,6 +135,10 @@ def _survivors(
 ) -> tuple[list[TextPart], Path | None, Path]:
     """Run the phases up to the vocabulary; return the parts, and the directories of dedupe and vocabulary."""
     parts = _read(work, pipeline, found, strict=options.strict)
+    if "boilerplate" in pipeline.stages:
+        names = [source.name for source in pipeline.source]
+        following = pipeline.dedupe if "dedupe" in pipeline.stages else None
+        parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following)
     deduped = dedupe.run(work, parts, pipeline.dedupe) if "dedupe" in pipeline.stages else None
     return parts, deduped, _vocabulary(work, pipeline, parts, _verdict(deduped))
 
@@ -169,7 +172,7 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[
     paths = work.in_parts("read", units, read.read_unit, settings=settings, weights=weights)
     if strict:
         read.refuse_unread(paths)
-    return _numbered(paths)
+    return numbered(paths)
 
 
 def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:
@@ -180,12 +183,6 @@ def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:
     weights = [span.size for span in spans]
     done = work("lines", spans, read.count_unit, settings={"version": read.VERSION}, weights=weights)
     return with_first_lines(found.units, [int((path / "lines").read_text()) for path in done])
-
-
-def _numbered(paths: Sequence[Path]) -> list[TextPart]:
-    rows = [orjson.loads((path / "counts.json").read_bytes())["rows"] for path in paths]
-    bases = [0, *accumulate(rows)]
-    return [TextPart(path, base, count) for path, base, count in zip(paths, bases, rows, strict=False)]
 
 
 def _vocabulary(work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdict: Path | None) -> Path:

@@ -12,6 +12,7 @@ from mrprep.errors import MrprepError
 from mrprep.options import Options
 from mrprep.printable import printable
 from mrprep.sources.source import Source
+from mrprep.stages.boilerplate import Options as BoilerplateOptions
 from mrprep.stages.clean import Options as CleanOptions
 from mrprep.stages.dedupe import Options as DedupeOptions
 from mrprep.stages.filter import Options as FilterOptions
@@ -20,6 +21,7 @@ from mrprep.stages.shard import Options as ShardOptions
 from mrprep.stages.tokenize import Options as TokenizeOptions
 
 MAPS = ("clean", "filter")
+BARRIERS = ("boilerplate", "dedupe")
 LAST = ("tokenize", "pack", "shard")
 
 
@@ -51,6 +53,8 @@ class Pipeline(Options):
     """Special characters."""
     filter: FilterOptions = FilterOptions()
     """Which documents are not worth training on."""
+    boilerplate: BoilerplateOptions = BoilerplateOptions()
+    """Lines that stand in many documents."""
     dedupe: DedupeOptions = DedupeOptions()
     """Which documents are one text."""
     tokenize: TokenizeOptions = TokenizeOptions()
@@ -62,16 +66,18 @@ class Pipeline(Options):
 
     @model_validator(mode="after")
     def _stages_in_order(self) -> Self:
-        unknown = [name for name in self.stages if name not in (*MAPS, "dedupe", *LAST)]
+        known = (*MAPS, *BARRIERS, *LAST)
+        unknown = [name for name in self.stages if name not in known]
         if unknown:
-            raise ValueError(
-                f"stages: there is no stage {unknown[0]!r}{_nearest(unknown[0], (*MAPS, 'dedupe', *LAST))}"
-            )
+            raise ValueError(f"stages: there is no stage {unknown[0]!r}{_nearest(unknown[0], known)}")
         if len(set(self.stages)) != len(self.stages):
             raise ValueError("stages: a stage is listed twice")
         barriers = tuple(name for name in self.stages if name not in MAPS)
-        if self.stages[-len(barriers) :] != barriers or barriers not in (LAST, ("dedupe", *LAST)):
-            raise ValueError("stages: they end in [dedupe,] tokenize, pack, shard; clean and filter come before")
+        wanted = (*(name for name in BARRIERS if name in self.stages), *LAST)
+        if self.stages[-len(barriers) :] != barriers or barriers != wanted:
+            raise ValueError(
+                "stages: they end in [boilerplate,] [dedupe,] tokenize, pack, shard; clean and filter come before"
+            )
         return self
 
 

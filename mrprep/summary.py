@@ -69,6 +69,8 @@ def _documents(said: Mapping[str, Any]) -> Iterator[str]:
         yield f"bad records {_counts(said['bad_records'])}"
     for stage, reasons in said["dropped"].items():
         yield f"{stage:<11} dropped {sum(reasons.values()):,}: {_counts(reasons)}"
+    if lines := said["edits"].get("boilerplate"):
+        yield f"boilerplate {lines:,} lines taken out"
     if books["duplicates"]:
         kinds = {name: said["duplicates"][name] for name in ("exact", "near", "chain") if said["duplicates"].get(name)}
         yield f"duplicates  {books['duplicates']:,}: {_counts(kinds)}"

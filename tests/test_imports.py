@@ -15,7 +15,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 LAYERS = [
     {"errors", "printable", "options", "document", "order"},
     {"engine", "sources", "mindrecord", "builddir"},
-    {"cleaning", "filtering", "minhash", "sharding", "tokenizers", "provenance", "audit", "duplicates"},
+    {"cleaning", "filtering", "minhash", "sharding", "tokenizers", "provenance", "audit", "duplicates", "repeats"},
     {"stages"},
     {"config", "plan", "request", "books", "summary", "places", "finish", "build", "dryrun", "training"},
     {"cli"},

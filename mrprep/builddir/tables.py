@@ -1,9 +1,12 @@
 """The tables that phases hand to each other, and that a finished build keeps."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from pathlib import Path
 
 import numpy as np
+import orjson
 import pyarrow as pa
 
 _SOURCE = pa.dictionary(pa.int32(), pa.string())
@@ -88,7 +91,7 @@ TOKEN_ENTRY = np.dtype(
 
 @dataclass(frozen=True, slots=True)
 class TextPart:
-    """One published part of the read phase."""
+    """One part of the texts, as the read phase or a stage after it that changes texts has published it."""
 
     path: Path
     """Its directory: ``text.parquet``, the sketch, …"""
@@ -96,3 +99,11 @@ class TextPart:
     """Ordinal of its first row."""
     rows: int
     """Rows in its ``text.parquet``."""
+
+
+def numbered(paths: Sequence[Path]) -> list[TextPart]:
+    """Return the parts in these directories, in their order, with the ordinals of their rows."""
+    rows = [orjson.loads((path / "counts.json").read_bytes())["rows"] for path in paths]
+    return [
+        TextPart(path, base, count) for path, base, count in zip(paths, accumulate(rows, initial=0), rows, strict=False)
+    ]

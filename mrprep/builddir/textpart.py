@@ -1,10 +1,10 @@
-"""Write one part of the read phase: the texts that stay, what was left out, and what was found in the files.
+"""Write one part of the texts: those that stay, what was left out, and what was found in the files; and read it back.
 
 Texts are flushed in batches of some megabytes, so that memory does not follow the size of a part.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrprep.builddir import tables
-from mrprep.document import BadRecord, Document, Dropped, FileNote, Place
+from mrprep.document import NO_EDITS, BadRecord, Document, Dropped, FileNote, Place
+from mrprep.engine.ledger import added
 from mrprep.order import document_id
 
 BATCH_CHARACTERS = 2 << 20
 EXCERPT = 200
+_DOCUMENT = ("source", "path", "offset", "line", "piece", "text", "edits")
 
 Batch = Callable[[pa.Array, npt.NDArray[np.uint64]], None]
 """Is shown each batch of texts (string[n]) with their document ids (uint64[n]) as it is written."""
@@ -39,6 +41,15 @@ class TextPartWriter:
         self._seen: Counter[str] = Counter()
         self._by_source: dict[str, Counter[str]] = {}
         self._edits: Counter[str] = Counter()
+        self._before: Path | None = None
+
+    def follow(self, part: Path) -> None:
+        """Take over from an earlier part, whose documents are to be kept or dropped now, all that came before them."""
+        self._before = part
+        was = _counts_of(part)
+        self._seen.update({name: was[name] for name in ("records", "cuts", "bad", "documents")})
+        for source, counts in was["by_source"].items():
+            self._source(source)["documents"] = counts["documents"]
 
     def saw(self, document: Document) -> None:
         """Count a document as it was read."""
@@ -76,8 +87,9 @@ class TextPartWriter:
         """Write what is left, and the counts."""
         self._flush()
         self._text.close()
-        _write(self._dropped_table(), self._out / "dropped.parquet")
-        _write(self._files_table(), self._out / "files.parquet")
+        for name, table in (("dropped", self._dropped_table()), ("files", self._files_table())):
+            before = [pq.read_table(self._before / f"{name}.parquet", use_threads=False)] if self._before else []
+            _write(pa.concat_tables([*before, table]), self._out / f"{name}.parquet")
         (self._out / "counts.json").write_bytes(orjson.dumps(self._counts(), option=orjson.OPT_SORT_KEYS))
 
     def _source(self, name: str) -> Counter[str]:
@@ -120,13 +132,34 @@ class TextPartWriter:
         dropped: dict[str, Counter[str]] = {}
         for _, stage, reason, _, _ in self._left_out:
             dropped.setdefault(stage, Counter())[reason] += 1
+        before = _counts_of(self._before)["left_out"] if self._before else {}
         return {
             **{name: self._seen[name] for name in ("records", "cuts", "bad", "documents", "edited")},
             "rows": self._rows,
-            "left_out": dropped,
+            "left_out": added([before, dropped]),
             "edits": self._edits,
             "by_source": self._by_source,
         }
+
+
+def documents(part: Path) -> Iterator[Document]:
+    """Yield the documents of a part that stayed, a row group in memory at a time."""
+    with pq.ParquetFile(part / "text.parquet") as file:
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, use_threads=False)
+            rows = zip(*(table.column(name).to_pylist() for name in _DOCUMENT), strict=True)
+            for *place, text, edits in rows:
+                yield Document(Place(*place), text, _edits_in(edits))
+
+
+def _edits_in(edits: str | None) -> Mapping[str, int]:
+    pairs = (edit.rsplit(" ", 1) for edit in edits.split(", ")) if edits else ()
+    return {rule: int(count) for rule, count in pairs} or NO_EDITS
+
+
+def _counts_of(part: Path) -> dict[str, Any]:
+    counts: dict[str, Any] = orjson.loads((part / "counts.json").read_bytes())
+    return counts
 
 
 def _edits(edits: Mapping[str, int]) -> str | None:

@@ -1,6 +1,6 @@
 """The books of a build: whatever goes in comes out somewhere, or the build fails and says where."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,7 @@ class Entry:
             )
 
 
-def added(tables: list[Mapping[str, Any]]) -> dict[str, Any]:
+def added(tables: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the sum of count tables: numbers added by key, nested tables added in turn, keys sorted."""
     total: dict[str, Any] = {}
     for key in sorted({key for table in tables for key in table}):

@@ -45,10 +45,14 @@ def _left_out(build: Build, found: Found) -> Iterator[str]:
 def _kept(build: Build, doc: int, first: Found) -> Iterator[str]:
     _, text, edits = tables.by_ordinal(build, doc)
     stages = build.manifest["pipeline"]["stages"]
+    done = [edit for edit in edits.split(", ") if edit]
+    lines = [edit for edit in done if edit.startswith("boilerplate ")]
     if "clean" in stages:
-        yield f"clean     {edits or 'nothing to do'}"
+        yield f"clean     {', '.join(edit for edit in done if edit not in lines) or 'nothing to do'}"
     if "filter" in stages:
         yield "filter    passed"
+    if "boilerplate" in stages:
+        yield f"boilerplate {lines[0].removeprefix('boilerplate ') if lines else 'no'} lines taken out"
     twin = tables.survivor(build, doc)
     if twin >= 0:
         yield from _duplicate(build, doc if first.doc is None else first.doc, twin, text)

@@ -97,6 +97,29 @@ def joined(sketches: Sequence[Mapping[str, npt.NDArray[Any]]], options: Options)
     return {name: np.concatenate([none[name], *(one[name] for one in sketches)], axis=-1) for name in none}
 
 
+class Sketches:
+    """Sketches batches of whole documents as they are written.
+
+    Args:
+        options: of the stage; None sketches nothing.
+    """
+
+    def __init__(self, options: Options | None) -> None:
+        self._options = options
+        self._done: list[dict[str, npt.NDArray[Any]]] = []
+
+    def add(self, texts: pa.Array, ids: U64) -> None:
+        """Sketch string[n] with the document ids uint64[n]."""
+        if self._options is not None:
+            self._done.append(sketch(texts, ids, self._options))
+
+    def save(self, out: Path) -> None:
+        """Write ``documents.npy`` and ``bands.npy``."""
+        if self._options is not None:
+            for name, array in joined(self._done, self._options).items():
+                np.save(out / f"{name}.npy", array)
+
+
 def run(run_phase: RunPhase, parts: Sequence[TextPart], options: Options) -> Path:
     """Find the duplicates among the documents of all parts.
 

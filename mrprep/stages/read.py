@@ -8,12 +8,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import orjson
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
@@ -38,7 +34,7 @@ class ReadUnit:
     part_characters: int
     """A part ends before the first document that begins after so many characters."""
     stages: tuple[str, ...]
-    """Names of the pipeline's stages; those that are maps run here, and the sketch if dedupe is among them."""
+    """Names of the pipeline's stages; those that are maps run here, and the sketch if dedupe comes next."""
     clean: clean.Options
     filter: filtering.Options
     dedupe: dedupe.Options
@@ -116,23 +112,20 @@ def _part(items: _Items, limit: int) -> Iterator[ReadItem]:
 
 
 def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
-    sketches: list[dict[str, npt.NDArray[Any]]] = []
-    sketched = "dedupe" in unit.stages
-
-    def on_batch(texts: pa.Array, ids: npt.NDArray[np.uint64]) -> None:
-        if sketched:
-            sketches.append(dedupe.sketch(texts, ids, unit.dedupe))
-
-    writer = TextPartWriter(out, on_batch)
+    sketches = dedupe.Sketches(unit.dedupe if _is_sketched_here(unit.stages) else None)
+    writer = TextPartWriter(out, sketches.add)
     flow = _documents(items, writer, strict=unit.strict)
     for name, stage in _maps(unit):
         flow = _passed(stage(flow), name, writer)
     for document in flow:
         writer.keep(document)
     writer.close()
-    if sketched:
-        for name, array in dedupe.joined(sketches, unit.dedupe).items():
-            np.save(out / f"{name}.npy", array)
+    sketches.save(out)
+
+
+def _is_sketched_here(stages: tuple[str, ...]) -> bool:
+    """Tell whether dedupe follows and no stage before it changes texts again."""
+    return "dedupe" in stages and "boilerplate" not in stages
 
 
 def _maps(unit: ReadUnit) -> Iterator[tuple[str, Callable[[Iterable[Document]], Iterator[MapItem]]]]:

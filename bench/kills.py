@@ -70,7 +70,10 @@ def main() -> None:
             again = {p["phase"]: p["units"] - p["reused"] for p in done if p["units"] > p["reused"]}
             same = tree_hash(out) == wanted
             equal, landed = equal + same, landed + was_alive
-            print(f"{phase:<18} +{delay:5.2f} s  killed: {was_alive}  equal: {same}  units done after: {again}", flush=True)
+            print(
+                f"{phase:<18} +{delay:5.2f} s  killed: {was_alive}  equal: {same}  units done after: {again}",
+                flush=True,
+            )
             shutil.rmtree(out)
         print(f"{landed} kills, {equal} of {max(options.kills, landed)} runs equal to the undisturbed one")
 

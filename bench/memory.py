@@ -18,6 +18,7 @@ class Watch(threading.Thread):
         self.peak = {"writer": 0, "other": 0, "tree": 0}
 
     def run(self) -> None:
+        """Poll until the process has ended or ``stop`` is called."""
         while not self._ended.is_set():
             self._look()
             time.sleep(0.02)

@@ -64,11 +64,12 @@ class FastBpe:
         self._path = path
         self._suspect = suspect
         self._risky = risky
+        self._backend: Any = None
         self._open()
 
     def _open(self) -> None:
         self._backend = None
-        self._backend: Any = None  # the old one goes before the new one comes
+        self._backend = None  # the old one goes before the new one comes
         self._backend = _backend(self._path)
         self._size_at_open = resident_bytes()
 

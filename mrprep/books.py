@@ -209,7 +209,7 @@ def _read(counts: Mapping[str, Any]) -> dict[str, int]:
 def _left_out(counts: Mapping[str, Any], dedupe: Path | None) -> dict[str, int]:
     """Return how many pieces of documents went before tokens are made of the rest."""
     dropped = sum(sum(reasons.values()) for stage, reasons in counts["left_out"].items() if stage != "read")
-    duplicates = int((np.load(dedupe / "verdict.npy", mmap_mode="r") >= 0).sum()) if dedupe else 0
+    duplicates = int((np.load(dedupe / "verdict.npy", mmap_mode="r") != -1).sum()) if dedupe else 0
     return {"dropped": dropped, "duplicates": duplicates}
 
 

@@ -24,7 +24,7 @@ from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, plan
 from mrprep.request import Request, clear, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
-from mrprep.stages import boilerplate, clean, dedupe, export, pack, read, shard, tokenize
+from mrprep.stages import against, boilerplate, clean, dedupe, export, pack, read, shard, tokenize
 from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
@@ -92,7 +92,8 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
     with locked(home):
         settle_work(request, home, overwrite=options.overwrite, say=say)
         with _working(request, home, options, say) as work:
-            vocabulary = _survivors(work, pipeline, found, options)[2]
+            parts, deduped = _deduped(work, request, found, options)
+            vocabulary = _vocabulary(work, pipeline, parts, _verdict(deduped))
             place(vocabulary / tokenize.MODEL, out)
         if not options.keep_work:
             clear(home)
@@ -109,38 +110,40 @@ def _working(request: Request, home: Path, options: RunOptions, say: Say) -> Ite
 
 def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
     pipeline = request.pipeline
-    parts, deduped, vocabulary = _survivors(work, pipeline, found, options)
+    parts, deduped = _deduped(work, request, found, options)
+    vocabulary = _vocabulary(work, pipeline, parts, _verdict(deduped))
     tokens = _tokenize(work, pipeline, parts, _verdict(deduped), vocabulary)
     split, shards = _shards(work, pipeline, tokens, vocabulary)
     results = Results(parts, deduped, vocabulary, tokens, split, shards)
     said, places = facts(request, found, results), dict(shard_places(results))
-    return finish(request, said, places, work, out, _run_facts(options))
+    return finish(request, said, places, work, out, _run_facts(request, options))
 
 
 def _export(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
-    pipeline = request.pipeline
     form: export.Form = "parquet" if request.form == "parquet" else "jsonl"
-    parts = _read(work, pipeline, found, strict=options.strict)
-    deduped = dedupe.run(work, parts, pipeline.dedupe)
+    parts, deduped = _deduped(work, request, found, options)
+    assert deduped is not None
     units = [export.ExportUnit(part, deduped / "verdict.npy", form) for part in parts]
     settings = {"version": export.VERSION, "form": form}
     written = work("export", units, export.export_unit, settings=settings, weights=_sizes(parts))
     exported = Exported(parts, deduped, written, form)
     said, places = document_facts(request, found, exported), dict(document_places(exported))
-    return finish(request, said, places, work, out, _run_facts(options))
+    return finish(request, said, places, work, out, _run_facts(request, options))
 
 
-def _survivors(
-    work: Work, pipeline: Pipeline, found: Plan, options: RunOptions
-) -> tuple[list[TextPart], Path | None, Path]:
-    """Run the phases up to the vocabulary; return the parts, and the directories of dedupe and vocabulary."""
+def _deduped(work: Work, request: Request, found: Plan, options: RunOptions) -> tuple[list[TextPart], Path | None]:
+    """Run the phases up to dedupe; return the parts, and its directory if it is a stage."""
+    pipeline = request.pipeline
+    names = [source.name for source in pipeline.source]
+    deduping = "dedupe" in pipeline.stages
     parts = _read(work, pipeline, found, strict=options.strict)
     if "boilerplate" in pipeline.stages:
-        names = [source.name for source in pipeline.source]
-        following = pipeline.dedupe if "dedupe" in pipeline.stages else None
+        following = pipeline.dedupe if deduping else None
         parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following)
-    deduped = dedupe.run(work, parts, pipeline.dedupe) if "dedupe" in pipeline.stages else None
-    return parts, deduped, _vocabulary(work, pipeline, parts, _verdict(deduped))
+    if not deduping:
+        return parts, None
+    held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
+    return parts, dedupe.run(work, parts, pipeline.dedupe, names, held)
 
 
 def _verdict(deduped: Path | None) -> Path | None:
@@ -154,7 +157,7 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[
         "stages": pipeline.stages,
         "clean": {"version": clean.VERSION, **pipeline.clean.model_dump(mode="json")},
         "filter": {"version": filtering.VERSION, **pipeline.filter.model_dump(mode="json")},
-        "dedupe": {"version": dedupe.VERSION, **pipeline.dedupe.model_dump(mode="json")},
+        "dedupe": dedupe.sketch_settings(pipeline.dedupe),
     }
     units = [
         read.ReadUnit(
@@ -240,10 +243,11 @@ def _shards(
     return orjson.loads((split / "split.json").read_bytes()), shards
 
 
-def _run_facts(options: RunOptions) -> dict[str, Any]:
+def _run_facts(request: Request, options: RunOptions) -> dict[str, Any]:
     """Return what run.json says beside the phases: all that may differ between equal builds."""
     return {
         "host": platform.node(),
         "jobs": options.jobs,
+        "against": {each.name: str(each.build.path.resolve()) for each in request.earlier},
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
     }

@@ -49,6 +49,8 @@ class Pipeline(Options):
     """Defaults for inputs named on the command line."""
     source: tuple[Source, ...] = ()
     """Sources with names and weights; inputs on the command line take their place."""
+    against: tuple[Path, ...] = ()
+    """Earlier builds: documents that they hold are duplicates, and what is already there wins."""
     clean: CleanOptions = CleanOptions()
     """Special characters."""
     filter: FilterOptions = FilterOptions()
@@ -72,6 +74,8 @@ class Pipeline(Options):
             raise ValueError(f"stages: there is no stage {unknown[0]!r}{_nearest(unknown[0], known)}")
         if len(set(self.stages)) != len(self.stages):
             raise ValueError("stages: a stage is listed twice")
+        if self.against and "dedupe" not in self.stages:
+            raise ValueError("against: only a pipeline with the stage dedupe compares with earlier builds")
         barriers = tuple(name for name in self.stages if name not in MAPS)
         wanted = (*(name for name in BARRIERS if name in self.stages), *LAST)
         if self.stages[-len(barriers) :] != barriers or barriers != wanted:
@@ -108,8 +112,8 @@ def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipe
 
 
 def only_dedupe(pipeline: Pipeline, *, maps: bool) -> Pipeline:
-    """Return a pipeline that ends with dedupe; before it come its map stages, or none."""
-    before = tuple(name for name in pipeline.stages if maps and name in MAPS)
+    """Return a pipeline that ends with dedupe; before it come what stages it has, or none."""
+    before = tuple(name for name in pipeline.stages if maps and name not in ("dedupe", *LAST))
     return pipeline.model_copy(update={"stages": (*before, "dedupe")})
 
 
@@ -146,9 +150,10 @@ def command_line_sources(inputs: Sequence[Path], options: InputOptions) -> tuple
 
 
 def _beside(pipeline: Pipeline, folder: Path) -> Pipeline:
-    """Resolve relative paths of sources against the pipeline file."""
+    """Resolve relative paths of sources and earlier builds against the pipeline file."""
     sources = tuple(s.model_copy(update={"path": folder / s.path}) for s in pipeline.source)
-    return pipeline.model_copy(update={"source": sources})
+    against = tuple(folder / path for path in pipeline.against)
+    return pipeline.model_copy(update={"source": sources, "against": against})
 
 
 def _sentences(error: ValidationError, path: Path) -> Iterator[str]:

@@ -16,7 +16,8 @@ from mrprep.engine.parts import discard
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, difference, inputs_record
 from mrprep.printable import printable
-from mrprep.stages import tokenize
+from mrprep.stages import dedupe, tokenize
+from mrprep.stages.against import Earlier, open_earlier
 
 LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "rensa", "xxhash")
 """Whose versions can decide bytes of a build."""
@@ -31,12 +32,20 @@ class Request:
     libraries: Mapping[str, str]
     form: str = "shards"
     """What is made of the text: shards, or documents as jsonl or parquet."""
+    earlier: tuple[Earlier, ...] = ()
+    """Builds whose documents count as there already."""
 
     @classmethod
     def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool, form: str = "shards") -> "Request":
         """Return the request that a pipeline and its listed inputs make."""
         libraries = {name: version(name) for name in LIBRARIES}
-        return cls(pipeline, inputs_record(found, hashed=hashed), {"format": str(FORMAT), **libraries}, form)
+        return cls(
+            pipeline,
+            inputs_record(found, hashed=hashed),
+            {"format": str(FORMAT), **libraries},
+            form,
+            open_earlier(pipeline.against),
+        )
 
     @property
     def root(self) -> Mapping[str, Any]:
@@ -45,8 +54,10 @@ class Request:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The pipeline without the places of its sources, which decide nothing, and a given model by its content."""
+        """The pipeline without the places of its sources, which decide nothing; model and builds by content."""
         options = {"form": self.form, **self.pipeline.model_dump(mode="json", exclude={"input"})}
+        options["against"] = [each.record for each in self.earlier]
+        options["dedupe"]["version"] = dedupe.VERSION
         options["tokenize"]["model"] = tokenize.settings(self.pipeline.tokenize)["model"]
         for source in options["source"]:
             del source["path"]

@@ -74,6 +74,8 @@ def _documents(said: Mapping[str, Any]) -> Iterator[str]:
     if books["duplicates"]:
         kinds = {name: said["duplicates"][name] for name in ("exact", "near", "chain") if said["duplicates"].get(name)}
         yield f"duplicates  {books['duplicates']:,}: {_counts(kinds)}"
+        if held := said["duplicates"].get("held"):
+            yield f"            held by earlier builds {held:,}"
     if books["sampled_out"] or books["empty"]:
         yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
     yield f"kept        {books['kept']:,} documents"

@@ -57,6 +57,7 @@ CLUSTERS = pa.schema(
     [
         pa.field("doc", pa.int64(), nullable=False),  # ordinal of the removed document's first row
         pa.field("survivor", pa.int64(), nullable=False),  # ordinal of the first row of the document kept
+        pa.field("against", pa.string()),  # name of the earlier build that holds the survivor; null: this build
         pa.field("cluster", pa.int64(), nullable=False),  # the smallest ordinal in it
         pa.field("kind", pa.string(), nullable=False),  # exact | near | chain
         pa.field("jaccard", pa.float64(), nullable=False),  # exact Jaccard of doc and survivor

@@ -23,6 +23,10 @@ def build(
     text_field: Annotated[
         list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
     ] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(help="An earlier build: what it holds is a duplicate; give it again for several."),
+    ] = None,
     shards: Annotated[int | None, typer.Option(help="Shards to write for training.")] = None,
     shard_size: Annotated[str | None, typer.Option(help="Size of a shard instead, such as 64MB.")] = None,
     layout: Annotated[str | None, Layout] = None,
@@ -49,13 +53,13 @@ def build(
 
     Killed at any moment, the same command goes on where it was and ends with the same bytes.
     """
-    from mrprep.cli.given import given
+    from mrprep.cli.given import absolute, given
     from mrprep.cli.size import parse_size
     from mrprep.config import command_line_sources, load_pipeline
     from mrprep.errors import UsageError
 
     overrides: dict[str, dict[str, Any]] = {
-        "": given(seed=seed),
+        "": given(seed=seed, against=absolute(against)),
         "input": given(text=tuple(text_field) if text_field else None),
         "tokenize": given(model=tokenizer, vocab_size=vocab_size),
         "pack": given(seq=seq, layout=layout, packing=packing),

@@ -38,8 +38,14 @@ def dedupe(
         typer.Option(help="Clean and filter before, as this pipeline does; without one, texts stay as they are."),
     ] = None,
     threshold: Threshold = None,
-    keep: Annotated[str | None, typer.Option(help="Which of a cluster stays: longest, or first.")] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Which of a cluster stays: longest, first, or source (the input named first).")
+    ] = None,
     cluster: Annotated[str | None, typer.Option(help="connected, or star.")] = None,
+    against: Annotated[
+        list[Path] | None,
+        typer.Option(help="An earlier build, or DIR: what it holds is a duplicate; give it again for several."),
+    ] = None,
     text_field: Annotated[
         list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
     ] = None,
@@ -57,7 +63,7 @@ def dedupe(
     mrprep dedupe curve shows which pairs become candidates at a threshold.
     """
     from mrprep.build import RunOptions, deduplicate
-    from mrprep.cli.given import given, job_count
+    from mrprep.cli.given import absolute, given, job_count
     from mrprep.cli.terminal import say
     from mrprep.config import command_line_sources, load_pipeline, only_dedupe
     from mrprep.errors import UsageError
@@ -66,6 +72,7 @@ def dedupe(
     if form not in ("jsonl", "parquet"):
         raise UsageError(f"--format {form!r} is not known: jsonl or parquet")
     overrides = {
+        "": given(against=absolute(against)),
         "input": given(text=tuple(text_field) if text_field else None),
         "dedupe": given(threshold=threshold, keep=keep, cluster=cluster),
     }

@@ -5,19 +5,23 @@ Memory follows the number of documents: about 60 bytes for each, 32 in a unit of
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow.parquet as pq
 
 from mrprep.builddir.tables import TextPart
-from mrprep.duplicates.layout import RANKED, Found, Group
+from mrprep.duplicates.layout import HELD, RANKED, Corpus, Found, Group, documents_in
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.buckets import Buckets, merged, same_key
 from mrprep.minhash.clusters import components
 from mrprep.order import I64, U64
+
+Priorities = npt.NDArray[np.int32]
 
 KEYS_A_UNIT = 4 << 20
 UNITS_A_GROUP = 4 << 20
@@ -28,7 +32,7 @@ UNITS_A_GROUP = 4 << 20
 class BandUnit:
     """A range of bands of the documents of all parts."""
 
-    parts: tuple[TextPart, ...]
+    corpus: Corpus
     ranked: Path
     first: int
     last: int
@@ -42,16 +46,16 @@ class JoinUnit:
     buckets: tuple[Path, ...]
 
 
-def find_candidates(run_phase: RunPhase, parts: Sequence[TextPart], bands: int, settings: Mapping[str, Any]) -> Found:
+def find_candidates(run_phase: RunPhase, corpus: Corpus, bands: int, settings: Mapping[str, Any]) -> Found:
     """Run the phases that find candidates in the sketches of all parts."""
-    banded = sum(np.load(part.path / "bands.npy", mmap_mode="r").shape[1] for part in parts)
+    banded = sum(np.load(part.path / "bands.npy", mmap_mode="r").shape[1] for part in corpus.parts)
     at_once = max(1, KEYS_A_UNIT // max(1, banded))
     if at_once >= bands:
-        unit = BandUnit(tuple(parts), Path(), 0, bands)
+        unit = BandUnit(corpus, Path(), 0, bands)
         (out,) = run_phase("dedupe.candidates", [unit], in_one, settings=settings)
         return Found(out, out)
-    (ranked,) = run_phase("dedupe.exact", [tuple(parts)], rank, settings=settings)
-    units = [BandUnit(tuple(parts), ranked, first, min(first + at_once, bands)) for first in range(0, bands, at_once)]
+    (ranked,) = run_phase("dedupe.exact", [corpus], rank, settings=settings)
+    units = [BandUnit(corpus, ranked, first, min(first + at_once, bands)) for first in range(0, bands, at_once)]
     buckets = run_phase("dedupe.bands", units, band, settings=settings)
     (out,) = run_phase("dedupe.candidates", [JoinUnit(ranked, tuple(buckets))], join, settings=settings)
     return Found(ranked, out)
@@ -59,18 +63,19 @@ def find_candidates(run_phase: RunPhase, parts: Sequence[TextPart], bands: int, 
 
 def in_one(unit: BandUnit, out: Path) -> None:
     """Do the work of all three phases."""
-    rank(unit.parts, out)
-    band(BandUnit(unit.parts, out, unit.first, unit.last), out)
+    rank(unit.corpus, out)
+    band(BandUnit(unit.corpus, out, unit.first, unit.last), out)
     join(JoinUnit(out, (out,)), out)
 
 
-def rank(parts: Sequence[TextPart], out: Path) -> None:
+def rank(corpus: Corpus, out: Path) -> None:
     """Write what every document is, and which have band keys and are no copy of an earlier one."""
-    documents = np.concatenate([np.load(part.path / "documents.npy") for part in parts])
+    documents = np.concatenate([np.load(part.path / "documents.npy") for part in corpus.parts])
     ranked = np.zeros(documents.size, RANKED)
     ranked["rows"], ranked["units"] = documents["rows"], documents["units"]
     ranked["ordinal"] = np.cumsum(documents["rows"], dtype=np.int64) - documents["rows"]
-    ranked["copy_of"] = first_copies(documents["exact"])
+    ranked["priority"] = _priorities(corpus, documents["rows"])
+    ranked["copy_of"] = first_copies(documents["exact"], ranked["priority"])
     np.save(out / "ranked.npy", ranked)
     np.save(out / "banded.npy", documents["banded"])
 
@@ -79,11 +84,14 @@ def band(unit: BandUnit, out: Path) -> None:
     """Write the buckets of some bands."""
     banded = np.flatnonzero(np.load(unit.ranked / "banded.npy"))
     single = np.load(unit.ranked / "ranked.npy", mmap_mode="r")["copy_of"][banded] == banded
+    held = sum(documents_in(unit.corpus.parts[: unit.corpus.held_parts]))
     buckets = []
     for number in range(unit.first, unit.last):
-        keys = np.concatenate([np.load(part.path / "bands.npy", mmap_mode="r")[number] for part in unit.parts])
+        keys = np.concatenate([np.load(part.path / "bands.npy", mmap_mode="r")[number] for part in unit.corpus.parts])
         here = same_key(keys[single])
-        buckets.append(Buckets(banded[single][here.members], here.starts))
+        here = Buckets(banded[single][here.members], here.starts)
+        last = here.members[here.starts + here.sizes - 1]
+        buckets.append(here.take(np.flatnonzero(last >= held)))
     _save(merged(buckets), out, "bucket")
 
 
@@ -97,9 +105,30 @@ def join(unit: JoinUnit, out: Path) -> None:
     (out / "plan.json").write_text(json.dumps(plan))
 
 
-def first_copies(exact: U64) -> I64:
-    """Return for each document, given its hash as uint64[d, 2], the first document with that hash."""
-    order = np.argsort(exact[:, 0], kind="stable")
+def _priorities(corpus: Corpus, rows: npt.NDArray[np.int32]) -> Priorities:
+    """Return the priority of each document of so many rows."""
+    ranks = {name: rank for rank, name in enumerate(corpus.sources)}
+    of_rows = [np.full(part.rows, HELD, np.int32) for part in corpus.parts[: corpus.held_parts]]
+    of_rows += [_source_ranks(part, ranks) for part in corpus.parts[corpus.held_parts :]]
+    first = np.cumsum(rows, dtype=np.int64) - rows
+    found: Priorities = np.concatenate([np.empty(0, np.int32), *of_rows]).take(first)
+    return found
+
+
+def _source_ranks(part: TextPart, ranks: Mapping[str, int]) -> Priorities:
+    """Return the place of each row's source in the order of sources; zeros where there is no order."""
+    if not ranks or not part.rows:
+        return np.zeros(part.rows, np.int32)
+    table = pq.read_table(part.path / "text.parquet", columns=["source"], use_threads=False)
+    column = table.combine_chunks().column(0).chunk(0)
+    own = np.array([ranks[name] for name in column.dictionary.to_pylist()], np.int32)
+    found: Priorities = own.take(column.indices.to_numpy())
+    return found
+
+
+def first_copies(exact: U64, priority: Priorities) -> I64:
+    """Return for each document the first of lowest priority number of those with its hash, uint64[d, 2]."""
+    order = np.lexsort((priority, exact[:, 0]))
     sorted_ = exact[order]
     new = np.ones(order.size, bool)
     np.any(sorted_[1:] != sorted_[:-1], axis=1, out=new[1:])

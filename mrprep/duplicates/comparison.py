@@ -3,20 +3,21 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from mrprep.duplicates.candidates import load_buckets
-from mrprep.duplicates.layout import REMOVED, Found, Group, Records
+from mrprep.duplicates.layout import HELD, REMOVED, Found, Group, Records
 from mrprep.duplicates.shingle_files import ShingleFiles
 from mrprep.minhash.buckets import Buckets
 from mrprep.minhash.clusters import best, components, stars
 from mrprep.minhash.jaccard import jaccard_of_pairs
-from mrprep.minhash.verify import verify
+from mrprep.minhash.verify import Verified, verify
 from mrprep.order import I64
 
-Keep = Literal["longest", "first"]
+Keep = Literal["longest", "first", "source"]
 Cluster = Literal["connected", "star"]
 
 
@@ -44,7 +45,7 @@ def compare_group(unit: GroupUnit, out: Path) -> None:
         unit.threshold,
         every_pair=unit.cluster == "star",
     )
-    survivors = _survivors(unit, documents, found.pairs)
+    survivors = _survivors(unit, documents, found)
     np.save(out / "removed.npy", _removed(survivors, documents, shingles))
     (out / "overflow.json").write_text(json.dumps(found.overflow))
 
@@ -59,23 +60,40 @@ def _buckets(found: Found, group: Group) -> Buckets:
     return Buckets(every.members[starts[0] : stop] - group.first, starts - starts[0])
 
 
-def _survivors(unit: GroupUnit, documents: I64, pairs: I64) -> I64:
+def _survivors(unit: GroupUnit, documents: I64, found: Verified) -> I64:
     """Return for each candidate of the group the one that is kept in its place, or itself."""
-    lengths = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")["units"][documents]
-    if unit.keep == "first":
-        lengths = np.zeros_like(lengths)
+    ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")[documents]
+    held = ranked["priority"] == HELD
+    worth = _worth(ranked["priority"], ranked["units"] if unit.keep != "first" else np.zeros(documents.size))
+    both_held = held[found.pairs].all(axis=1)
     if unit.cluster == "star":
-        return stars(lengths, pairs)
-    return best(components(documents.size, pairs), lengths)
+        survivors = stars(worth, found.pairs[~both_held])
+    else:
+        survivors = best(components(documents.size, found.pairs), worth)
+        _point_to_held(survivors, held, found)
+    survivors[held] = np.flatnonzero(held)
+    return survivors
+
+
+def _worth(priority: npt.NDArray[np.int32], lengths: npt.NDArray[Any]) -> I64:
+    """Return numbers that are the larger the sooner a document stays; all differ."""
+    worth = np.empty(priority.size, np.int64)
+    worth[np.lexsort((np.arange(priority.size), -lengths, priority))] = -np.arange(priority.size)
+    return worth
+
+
+def _point_to_held(survivors: I64, held: npt.NDArray[np.bool_], found: Verified) -> None:
+    """Have what resembles a held document itself go for that one, the most similar, not for another of its cluster."""
+    order = np.argsort(found.jaccard, kind="stable")
+    for one, other in (found.pairs[order].T, found.pairs[order].T[::-1]):
+        direct = held[one] & ~held[other]
+        survivors[other[direct]] = one[direct]
 
 
 def _removed(survivors: I64, documents: I64, shingles: ShingleFiles) -> Records:
     gone = np.flatnonzero(survivors != np.arange(survivors.size))
-    first = np.arange(survivors.size)
-    np.minimum.at(first, survivors[gone], gone)
     removed = np.zeros(gone.size, REMOVED)
     removed["doc"], removed["survivor"] = documents[gone], documents[survivors[gone]]
-    removed["cluster"] = documents[first[survivors[gone]]]
     pairs = np.column_stack([gone, survivors[gone]])
     removed["jaccard"] = jaccard_of_pairs(pairs, shingles.get, shingles.sizes)
     return removed

@@ -27,11 +27,31 @@ DOCUMENT = np.dtype(
 )
 """What the sketch says of a document: ``documents.npy`` of a part."""
 
-RANKED = np.dtype([("ordinal", "<i8"), ("rows", "<i4"), ("units", "<i8"), ("copy_of", "<i8")])
-"""Of each document: its first row, how many rows, how long, and the first document with its very text."""
+RANKED = np.dtype([("ordinal", "<i8"), ("rows", "<i4"), ("units", "<i8"), ("priority", "<i4"), ("copy_of", "<i8")])
+"""Of each document: its first row, how many rows, how long, whom it gives way to (lower stays; `HELD` before all
+else), and which document with its very text stands for it."""
 
-REMOVED = np.dtype([("doc", "<i8"), ("survivor", "<i8"), ("cluster", "<i8"), ("jaccard", "<f8")])
-"""Of each near duplicate: the document kept in its place, the first of its cluster, and its similarity."""
+HELD = -1
+"""Priority of what an earlier build holds."""
+
+REMOVED = np.dtype([("doc", "<i8"), ("survivor", "<i8"), ("jaccard", "<f8")])
+"""Of each near duplicate: the document kept in its place, and its similarity."""
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """What is deduplicated; rows and documents are numbered through all parts."""
+
+    parts: tuple[TextPart, ...]
+    held: tuple[tuple[str, int], ...] = ()
+    """Earlier builds whose parts come first: name, and how many parts."""
+    sources: tuple[str, ...] = ()
+    """Sources whose documents go before those of the next; empty: none does."""
+
+    @property
+    def held_parts(self) -> int:
+        """How many parts are of earlier builds."""
+        return sum(parts for _, parts in self.held)
 
 
 class Group(NamedTuple):

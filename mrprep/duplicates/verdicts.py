@@ -9,10 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrprep.builddir.tables import CLUSTERS
-from mrprep.duplicates.layout import REMOVED, Found, Records
+from mrprep.duplicates.layout import HELD, REMOVED, Corpus, Found, Records
 from mrprep.order import I64
 
 KINDS = ("exact", "near", "chain")
+KEPT = -1
+FIRST_BUILD = -2
+"""Verdict of what the first of the earlier builds holds; the next one's is -3, and so on."""
 _TABLE = np.dtype([*REMOVED.descr, ("kind", "<i4")])
 
 
@@ -20,6 +23,7 @@ _TABLE = np.dtype([*REMOVED.descr, ("kind", "<i4")])
 class VerdictUnit:
     """What all groups of candidates gave."""
 
+    corpus: Corpus
     found: Found
     compared: tuple[Path, ...]
     threshold: float
@@ -30,44 +34,61 @@ def write_verdicts(unit: VerdictUnit, out: Path) -> None:
     ranked = np.load(unit.found.ranked / "ranked.npy")
     near = np.concatenate([np.empty(0, REMOVED), *(np.load(path / "removed.npy") for path in unit.compared)])
     table = removals(ranked["copy_of"], near, unit.threshold)
-    verdict = np.full(ranked.size, -1, np.int64)
-    verdict[table["doc"]] = ranked["ordinal"][table["survivor"]]
-    np.save(out / "verdict.npy", np.repeat(verdict, ranked["rows"]))
+    own = ranked["priority"] != HELD
+    table = table[own[table["doc"]]]
+    firsts, names = _builds(unit.corpus)
+    build = np.searchsorted(firsts, ranked["ordinal"][table["survivor"]], "right") - 1
+    survivor = ranked["ordinal"][table["survivor"]] - firsts[build]
+    held = build < len(names)
+    verdict = np.full(ranked.size, KEPT, np.int64)
+    verdict[table["doc"]] = np.where(held, FIRST_BUILD - build, survivor)
+    np.save(out / "verdict.npy", np.repeat(verdict[own], ranked["rows"][own]))
+    columns = {
+        "doc": ranked["ordinal"][table["doc"]] - firsts[-1],
+        "survivor": survivor,
+        "against": pa.array(np.array([*names, ""], object)[build], pa.string(), mask=~held),
+        "cluster": ranked["ordinal"][_smallest(table, own)] - firsts[-1],
+        "kind": pa.array(np.array(KINDS, object)[table["kind"]], pa.string()),
+        "jaccard": table["jaccard"],
+    }
+    pq.write_table(pa.table(columns, CLUSTERS), out / "clusters.parquet", compression="zstd", compression_level=1)
     counts = {kind: int(np.count_nonzero(table["kind"] == number)) for number, kind in enumerate(KINDS)}
-    counts["overflow"] = sum(json.loads((path / "overflow.json").read_text()) for path in unit.compared)
-    (out / "counts.json").write_text(json.dumps(counts))
-    _write_table(table, ranked["ordinal"], out / "clusters.parquet")
+    overflow = sum(json.loads((path / "overflow.json").read_text()) for path in unit.compared)
+    (out / "counts.json").write_text(json.dumps({**counts, "held": int(held.sum()), "overflow": overflow}))
+
+
+def _builds(corpus: Corpus) -> tuple[I64, list[str]]:
+    """Return the first row of each earlier build and then that of this one, and the names of the earlier ones."""
+    rows = np.cumsum([0, *(part.rows for part in corpus.parts[: corpus.held_parts])])
+    return rows[np.cumsum([0, *(parts for _, parts in corpus.held)])], [name for name, _ in corpus.held]
+
+
+def _smallest(table: Records, own: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> I64:
+    """Return for each removed document the first of this build's that stand or go with its survivor."""
+    smallest = np.where(own, np.arange(own.size), own.size)
+    np.minimum.at(smallest, table["survivor"], table["doc"])
+    found: I64 = smallest[table["survivor"]]
+    return found
 
 
 def removals(copy_of: I64, near: Records, threshold: float) -> Records:
     """Return the removed documents in their order, the copies of near duplicates among them.
 
-    A copy goes where the first document with its text goes: it is ``exact`` when that one is kept, else
+    A copy goes where the document that stands for its text goes: it is ``exact`` when that one is kept, else
     ``near`` or ``chain`` (below the threshold, joined through others) as that one is.
 
     Args:
-        copy_of: int64[d], the first document with the text of each.
-        near: REMOVED[n], among documents that are no copies.
+        copy_of: int64[d], which document stands for the text of each.
+        near: REMOVED[n], among documents that stand for their own text.
         threshold: at or above it a near duplicate is direct.
     """
     every = np.arange(copy_of.size)
-    survivor, cluster, jaccard = every.copy(), every.copy(), np.ones(copy_of.size)
-    survivor[near["doc"]] = near["survivor"]
-    for role in ("doc", "survivor"):
-        cluster[near[role]] = near["cluster"]
-    jaccard[near["doc"]] = near["jaccard"]
+    survivor, jaccard = every.copy(), np.ones(copy_of.size)
+    survivor[near["doc"]], jaccard[near["doc"]] = near["survivor"], near["jaccard"]
     gone = np.flatnonzero(survivor[copy_of] != every)
     first = copy_of[gone]
     table = np.zeros(gone.size, _TABLE)
-    table["doc"], table["survivor"], table["cluster"] = gone, survivor[first], cluster[first]
-    table["jaccard"] = jaccard[first]
+    table["doc"], table["survivor"], table["jaccard"] = gone, survivor[first], jaccard[first]
     direct = np.where(table["jaccard"] >= threshold, KINDS.index("near"), KINDS.index("chain"))
     table["kind"] = np.where(survivor[first] == first, KINDS.index("exact"), direct)
     return table
-
-
-def _write_table(table: Records, ordinal: I64, path: Path) -> None:
-    kinds = pa.DictionaryArray.from_arrays(pa.array(table["kind"]), pa.array(KINDS)).cast(pa.string())
-    columns = [ordinal[table[name]] for name in ("doc", "survivor", "cluster")]
-    rows = pa.table([*columns, kinds, table["jaccard"]], schema=CLUSTERS)
-    pq.write_table(rows, path, compression="zstd", compression_level=1)

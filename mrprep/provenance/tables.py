@@ -91,10 +91,15 @@ def cluster_row(build: Build, doc: int) -> dict[str, Any] | None:
     return rows[0] if rows else None
 
 
-def survivor(build: Build, doc: int) -> int:
-    """Return the ordinal that stays in place of row ``doc``, or -1 when it stays itself."""
-    if VERDICT not in build.files:
-        return -1
+def stands_for(build: Build, doc: int) -> list[dict[str, Any]]:
+    """Return the lines of dedup/clusters.parquet of those that went for a document of this build."""
+    mine = (pc.field("survivor") == doc) & pc.field("against").is_null()
+    rows: list[dict[str, Any]] = pq.read_table(build.file(CLUSTERS), filters=mine).to_pylist()
+    return rows
+
+
+def verdict(build: Build, doc: int) -> int:
+    """Return the verdict of dedupe on row ``doc``; see `mrprep.stages.dedupe.run`."""
     return int(np.load(build.file(VERDICT), mmap_mode="r")[doc])
 
 

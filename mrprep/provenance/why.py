@@ -1,7 +1,5 @@
 """What each stage did with one document, in words."""
 
-import difflib
-import re
 from collections.abc import Iterator
 
 from mrprep.builddir.manifest import Build
@@ -9,9 +7,8 @@ from mrprep.printable import printable
 from mrprep.provenance import tables
 from mrprep.provenance.name import find_document
 from mrprep.provenance.tables import Found
+from mrprep.provenance.twins import twins
 
-_DIFF_LINES = 12
-_DIFF_CHARACTERS = 20_000
 _ROWS_LISTED = 12
 
 
@@ -53,40 +50,16 @@ def _kept(build: Build, doc: int, first: Found) -> Iterator[str]:
         yield "filter    passed"
     if "boilerplate" in stages:
         yield f"boilerplate {lines[0].removeprefix('boilerplate ') if lines else 'no'} lines taken out"
-    twin = tables.survivor(build, doc)
-    if twin >= 0:
-        yield from _duplicate(build, doc if first.doc is None else first.doc, twin, text)
-        return
     if "dedupe" in stages:
-        yield "dedupe    kept"
+        yield from twins(build, doc, doc if first.doc is None else first.doc, text)
+        if tables.verdict(build, doc) != -1:
+            return
     yield from _rows(build, doc) if build.manifest["splits"] else _written(build, doc)
 
 
 def _written(build: Build, doc: int) -> Iterator[str]:
     file, line = tables.written(build, doc)
     yield f"written   {file}, {'line' if file.endswith('.jsonl') else 'row'} {line}"
-
-
-def _duplicate(build: Build, doc: int, twin: int, text: str) -> Iterator[str]:
-    kept, other, _ = tables.by_ordinal(build, twin)
-    row = tables.cluster_row(build, doc)
-    how = f"{row['kind']}, Jaccard {row['jaccard']:.4f}" if row else "same verdict as its first piece"
-    yield f"dedupe    duplicate ({how}) of {kept.id:016x}  {printable(kept.source)}  {kept.place}, which is kept"
-    yield from (f"          {line}" for line in _difference(other, text))
-
-
-def _difference(kept: str, removed: str) -> list[str]:
-    """Return a short diff by sentence, kept first; long texts are compared by their beginnings."""
-    if kept == removed:
-        return ["the texts are equal"]
-    old, new = (_sentences(text[:_DIFF_CHARACTERS]) for text in (kept, removed))
-    changed = [line for line in difflib.unified_diff(old, new, n=0, lineterm="") if line[:2] not in {"--", "++", "@@"}]
-    shown = [f"{line[0]} {printable(line[1:], 160)}" for line in changed[:_DIFF_LINES]]
-    return shown + ([f"… {len(changed) - _DIFF_LINES} more lines"] if len(changed) > _DIFF_LINES else [])
-
-
-def _sentences(text: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.!?。！？；\n])", text) if part.strip()]
 
 
 def _rows(build: Build, doc: int) -> Iterator[str]:

@@ -70,7 +70,7 @@ def run(
     ranges = range_units(counted, options.max_share, options.min_documents)
     frequent = run_phase("boilerplate.frequent", ranges, find_frequent, settings=settings)
     if following:
-        settings["dedupe"] = {"version": dedupe.VERSION, **following.model_dump(mode="json")}
+        settings["dedupe"] = dedupe.sketch_settings(following)
     texts = [RewriteUnit(part.path, tuple(frequent), following) for part in parts]
     return numbered(run_phase("boilerplate.texts", texts, rewrite_part, settings=settings, weights=sizes))
 

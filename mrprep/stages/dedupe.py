@@ -5,7 +5,8 @@ again only the texts of candidates, and compares these exactly. The phases are i
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from pydantic import Field, model_validator
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.candidates import find_candidates, read_plan
 from mrprep.duplicates.comparison import Cluster, GroupUnit, Keep, compare_group
-from mrprep.duplicates.layout import DOCUMENT
+from mrprep.duplicates.layout import DOCUMENT, Corpus
 from mrprep.duplicates.shingle_files import shingle_units, write_shingles
 from mrprep.duplicates.texts import flat
 from mrprep.duplicates.verdicts import VerdictUnit, write_verdicts
@@ -31,7 +32,9 @@ from mrprep.minhash.sketch import sketch as sketch_documents
 from mrprep.options import Options as Base
 from mrprep.order import I64, U64
 
-VERSION = 1
+VERSION = 2
+SKETCHED_BY = ("threshold", "ngram", "permutations", "recall", "kernel", "seed")
+"""The options that decide a sketch."""
 
 
 class Options(Base):
@@ -48,7 +51,8 @@ class Options(Base):
     kernel: Kernel = "rensa"
     """Library that computes signatures: rensa, or datasketch, the slower reference."""
     keep: Keep = "longest"
-    """Which document of a cluster stays; of equally long ones the first in reading order."""
+    """Which document of a cluster stays: the longest; the first in reading order; or the one of the source that the
+    pipeline lists first (source), of several the longest. Of equally long ones the first."""
     cluster: Cluster = "connected"
     """Duplicates of duplicates are one cluster (connected), or only what resembles the kept one is (star)."""
     seed: int = Field(1, ge=0, le=0xFFFFFFFF)
@@ -66,6 +70,19 @@ class Options(Base):
             ValueError: the permutations do not suffice for the recall.
         """
         return choose(self.threshold, self.recall, self.permutations)
+
+
+@dataclass(frozen=True)
+class Held:
+    """The documents of an earlier build, as parts with its sketches; see `stages.against`."""
+
+    name: str
+    parts: tuple[TextPart, ...]
+
+
+def sketch_settings(options: Options) -> dict[str, Any]:
+    """Return what decides the bytes of a sketch."""
+    return {"version": VERSION, **options.model_dump(mode="json", include=set(SKETCHED_BY))}
 
 
 def sketch(texts: pa.Array | pa.ChunkedArray, ids: U64, options: Options) -> dict[str, npt.NDArray[Any]]:
@@ -120,23 +137,34 @@ class Sketches:
                 np.save(out / f"{name}.npy", array)
 
 
-def run(run_phase: RunPhase, parts: Sequence[TextPart], options: Options) -> Path:
-    """Find the duplicates among the documents of all parts.
+def run(
+    run_phase: RunPhase,
+    parts: Sequence[TextPart],
+    options: Options,
+    sources: Sequence[str] = (),
+    held: Sequence[Held] = (),
+) -> Path:
+    """Find the duplicates among the documents of all parts, and of what earlier builds hold.
 
     Args:
         run_phase: runs the stage's phases.
         parts: of the read phase, each with ``text.parquet``, ``documents.npy`` and ``bands.npy``.
         options: of the stage.
+        sources: names of all sources, for ``keep = "source"`` from the one that stays first.
+        held: of earlier builds; their documents stay whatever comes.
 
     Returns:
-        The directory of ``verdict.npy`` (int64[rows]: -1 kept, else the first row of the document kept in
-        its place), ``clusters.parquet`` (builddir.tables.CLUSTERS) and ``counts.json`` (documents removed as
-        ``exact``, ``near`` and ``chain``; ``overflow``: documents of large buckets that were not compared with
-        all they may resemble).
+        The directory of ``verdict.npy`` (int64[rows]: -1 kept; from 0 up, the first row of the document kept in
+        its place; -2 - k, the k-th earlier build holds it), ``clusters.parquet`` (builddir.tables.CLUSTERS) and
+        ``counts.json`` (documents removed as ``exact``, ``near`` and ``chain``, of these ``held`` for a document
+        of an earlier build; ``overflow``: documents of large buckets that were not compared with all they may
+        resemble).
     """
-    settings = {"version": VERSION, "options": options.model_dump()}
-    found = find_candidates(run_phase, parts, options.banding().bands, settings)
-    texts = shingle_units(found, parts, options.ngram)
+    order = tuple(sources) if options.keep == "source" else ()
+    corpus = _corpus(parts, held, order)
+    settings = {"version": VERSION, "options": options.model_dump(), "sources": order}
+    found = find_candidates(run_phase, corpus, options.banding().bands, settings)
+    texts = shingle_units(found, corpus.parts, options.ngram)
     weights = [unit.weight for unit in texts]
     shingles = run_phase("dedupe.shingles", texts, write_shingles, settings=settings, weights=weights)
     groups = [
@@ -145,8 +173,16 @@ def run(run_phase: RunPhase, parts: Sequence[TextPart], options: Options) -> Pat
     ]
     weights = [unit.group.units for unit in groups]
     compared = run_phase("dedupe.compare", groups, compare_group, settings=settings, weights=weights)
-    verdicts = [VerdictUnit(found, tuple(compared), options.threshold)]
+    verdicts = [VerdictUnit(corpus, found, tuple(compared), options.threshold)]
     return run_phase("dedupe.verdicts", verdicts, write_verdicts, settings=settings)[0]
+
+
+def _corpus(parts: Sequence[TextPart], held: Sequence[Held], sources: tuple[str, ...]) -> Corpus:
+    """Number the rows of earlier builds and then those of this one through."""
+    every = [*(part for build in held for part in build.parts), *parts]
+    bases = accumulate((part.rows for part in every), initial=0)
+    renumbered = tuple(replace(part, base=base) for part, base in zip(every, bases, strict=False))
+    return Corpus(renumbered, tuple((build.name, len(build.parts)) for build in held), sources)
 
 
 def _exact(data: memoryview, bounds: I64) -> npt.NDArray[np.uint64]:

@@ -17,7 +17,7 @@ LAYERS = [
     {"engine", "sources", "mindrecord", "builddir"},
     {"cleaning", "filtering", "minhash", "sharding", "tokenizers", "provenance", "audit", "duplicates", "repeats"},
     {"stages"},
-    {"config", "plan", "request", "books", "summary", "places", "finish", "build", "dryrun", "training"},
+    {"config", "plan", "request", "books", "summary", "places", "finish", "build", "dryrun", "preview", "training"},
     {"cli"},
 ]
 """A room may import from its own layer and those above it in this list."""

@@ -5,7 +5,7 @@ Most text is made of `SAFE` characters, to which no character rule can object: o
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Generator, Iterator, Sequence
 
 from mrprep.cleaning.forms import COMPOSED
 from mrprep.cleaning.rule import Rule
@@ -42,12 +42,30 @@ class Cleaner:
             text = changed
         return _apply(self._final, text, edits), edits
 
+    def steps(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """Yield (rule, text before, text after) for each rule that changes something, in the order they do."""
+        for _ in range(_PASSES):
+            before = text
+            for rule in self._called_for(text):
+                text = yield from _step(rule, text)
+            if text == before:
+                break
+        for rule in self._final:
+            text = yield from _step(rule, text)
+
     def _called_for(self, text: str) -> Sequence[Rule]:
         scanned = _SAFE.match(text)
         if scanned is not None and scanned.end() == len(text):
             return self._untriggered
         unsafe = _SAFE_RUN.sub("", text)
         return [rule for rule in self._characters if rule.trigger is None or rule.trigger.search(unsafe)]
+
+
+def _step(rule: Rule, text: str) -> Generator[tuple[str, str, str], None, str]:
+    changed, count = rule.change(text)
+    if count:
+        yield rule.name, text, changed
+    return changed
 
 
 def _apply(rules: Sequence[Rule], text: str, edits: dict[str, int]) -> str:

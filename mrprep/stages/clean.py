@@ -119,6 +119,12 @@ def clean(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
         yield Document(document.place, text, edits) if edits else document
 
 
+def steps(document: Document, options: Options) -> Iterator[tuple[str, str, str]]:
+    """Yield (rule, text before, text after) for each rule that changes the document, in the order they do."""
+    whole, cut = _cleaners(options)
+    return (cut if document.may_be_piece else whole).steps(document.text)
+
+
 def _cleaners(options: Options) -> tuple[Cleaner, Cleaner]:
     """Return the cleaner of whole documents, and that of pieces, whose ends are not the document's."""
     characters, lines = _chosen(_CHARACTERS, options), _chosen(_LINES, options)

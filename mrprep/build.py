@@ -24,7 +24,7 @@ from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, plan
 from mrprep.request import Request, clear, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
-from mrprep.stages import against, boilerplate, clean, dedupe, export, pack, read, shard, tokenize
+from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, export, pack, read, shard, tokenize
 from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
@@ -158,7 +158,11 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[
         "clean": {"version": clean.VERSION, **pipeline.clean.model_dump(mode="json")},
         "filter": {"version": filtering.VERSION, **pipeline.filter.model_dump(mode="json")},
         "dedupe": dedupe.sketch_settings(pipeline.dedupe),
+        "decontaminate": decontaminate.settings(pipeline.decontaminate),
     }
+    evaluation = None
+    if decontaminate.STAGE in pipeline.stages:
+        evaluation = decontaminate.index(work, pipeline.decontaminate)
     units = [
         read.ReadUnit(
             spans,
@@ -167,6 +171,8 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[
             pipeline.clean,
             pipeline.filter,
             pipeline.dedupe,
+            pipeline.decontaminate,
+            evaluation,
             strict=strict,
         )
         for spans in _with_lines(work, found)

@@ -14,13 +14,14 @@ from mrprep.printable import printable
 from mrprep.sources.source import Source
 from mrprep.stages.boilerplate import Options as BoilerplateOptions
 from mrprep.stages.clean import Options as CleanOptions
+from mrprep.stages.decontaminate import Options as DecontaminateOptions
 from mrprep.stages.dedupe import Options as DedupeOptions
 from mrprep.stages.filter import Options as FilterOptions
 from mrprep.stages.pack import Options as PackOptions
 from mrprep.stages.shard import Options as ShardOptions
 from mrprep.stages.tokenize import Options as TokenizeOptions
 
-MAPS = ("clean", "filter")
+MAPS = ("clean", "filter", "decontaminate")
 BARRIERS = ("boilerplate", "dedupe")
 LAST = ("tokenize", "pack", "shard")
 
@@ -55,6 +56,8 @@ class Pipeline(Options):
     """Special characters."""
     filter: FilterOptions = FilterOptions()
     """Which documents are not worth training on."""
+    decontaminate: DecontaminateOptions = DecontaminateOptions()
+    """Evaluation sets of which no document may hold a stretch."""
     boilerplate: BoilerplateOptions = BoilerplateOptions()
     """Lines that stand in many documents."""
     dedupe: DedupeOptions = DedupeOptions()
@@ -74,13 +77,15 @@ class Pipeline(Options):
             raise ValueError(f"stages: there is no stage {unknown[0]!r}{_nearest(unknown[0], known)}")
         if len(set(self.stages)) != len(self.stages):
             raise ValueError("stages: a stage is listed twice")
+        if ("decontaminate" in self.stages) != bool(self.decontaminate.files):
+            raise ValueError("decontaminate: the stage in stages and its files go together")
         if self.against and "dedupe" not in self.stages:
             raise ValueError("against: only a pipeline with the stage dedupe compares with earlier builds")
         barriers = tuple(name for name in self.stages if name not in MAPS)
         wanted = (*(name for name in BARRIERS if name in self.stages), *LAST)
         if self.stages[-len(barriers) :] != barriers or barriers != wanted:
             raise ValueError(
-                "stages: they end in [boilerplate,] [dedupe,] tokenize, pack, shard; clean and filter come before"
+                f"stages: they end in [boilerplate,] [dedupe,] tokenize, pack, shard; {', '.join(MAPS)} come before"
             )
         return self
 
@@ -109,6 +114,17 @@ def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipe
     except ValidationError as error:
         raise MrprepError("; ".join(_sentences(error, path))) from None
     return _beside(pipeline, path.parent)
+
+
+def decontaminated(pipeline: Pipeline, files: Sequence[Path]) -> Pipeline:
+    """Return a pipeline whose last map stage takes these evaluation sets out; of none, the pipeline as it is."""
+    if not files:
+        return pipeline
+    stages = [name for name in pipeline.stages if name != "decontaminate"]
+    maps = sum(name in MAPS for name in stages)
+    options = pipeline.decontaminate.model_copy(update={"files": tuple(files)})
+    stages.insert(maps, "decontaminate")
+    return pipeline.model_copy(update={"stages": tuple(stages), "decontaminate": options})
 
 
 def only_dedupe(pipeline: Pipeline, *, maps: bool) -> Pipeline:
@@ -153,7 +169,9 @@ def _beside(pipeline: Pipeline, folder: Path) -> Pipeline:
     """Resolve relative paths of sources and earlier builds against the pipeline file."""
     sources = tuple(s.model_copy(update={"path": folder / s.path}) for s in pipeline.source)
     against = tuple(folder / path for path in pipeline.against)
-    return pipeline.model_copy(update={"source": sources, "against": against})
+    files = tuple(folder / path for path in pipeline.decontaminate.files)
+    decontaminate = pipeline.decontaminate.model_copy(update={"files": files})
+    return pipeline.model_copy(update={"source": sources, "against": against, "decontaminate": decontaminate})
 
 
 def _sentences(error: ValidationError, path: Path) -> Iterator[str]:

@@ -33,6 +33,7 @@ def _texts(parts: Sequence[TextPart], dedupe: Path | None) -> Places:
         yield layout.TEXT.format(number), part.path / "text.parquet"
         yield layout.DROPPED.format(number), part.path / "dropped.parquet"
         yield layout.FILES.format(number), part.path / "files.parquet"
+        yield layout.HITS.format(number), part.path / "hits.parquet"
         for name in ("documents", "bands"):
             if dedupe:
                 yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"

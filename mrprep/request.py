@@ -16,7 +16,7 @@ from mrprep.engine.parts import discard
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, difference, inputs_record
 from mrprep.printable import printable
-from mrprep.stages import dedupe, tokenize
+from mrprep.stages import decontaminate, dedupe, tokenize
 from mrprep.stages.against import Earlier, open_earlier
 
 LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "rensa", "xxhash")
@@ -58,6 +58,7 @@ class Request:
         options = {"form": self.form, **self.pipeline.model_dump(mode="json", exclude={"input"})}
         options["against"] = [each.record for each in self.earlier]
         options["dedupe"]["version"] = dedupe.VERSION
+        options["decontaminate"] = decontaminate.settings(self.pipeline.decontaminate)
         options["tokenize"]["model"] = tokenize.settings(self.pipeline.tokenize)["model"]
         for source in options["source"]:
             del source["path"]

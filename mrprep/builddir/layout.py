@@ -10,6 +10,7 @@ TEXT, DROPPED, FILES = (
     "dropped/part-{:05d}.parquet",
     "report/files-{:05d}.parquet",
 )
+HITS = "report/hits-{:05d}.parquet"
 CLUSTERS = "dedup/clusters.parquet"
 SKETCH = "dedup/part-{:05d}/{}.npy"
 VERDICT = "dedup/verdict.npy"

@@ -53,6 +53,15 @@ FILES = pa.schema(
 )
 """What reading each span of a file found."""
 
+HITS = pa.schema(
+    [
+        *_WHERE,
+        pa.field("evaluation", pa.string(), nullable=False),  # file:line of the evaluation set
+        pa.field("text", pa.string(), nullable=False),  # what both hold, its first 200 characters
+    ]
+)
+"""Stretches of documents that evaluation sets hold too, in documents that decontamination has dropped or cut."""
+
 CLUSTERS = pa.schema(
     [
         pa.field("doc", pa.int64(), nullable=False),  # ordinal of the removed document's first row

@@ -28,7 +28,7 @@ Batch = Callable[[pa.Array, npt.NDArray[np.uint64]], None]
 
 
 class TextPartWriter:
-    """Collects documents and writes ``text``, ``dropped`` and ``files`` tables and ``counts.json`` into a directory."""
+    """Collects documents and writes the tables ``text``, ``dropped``, ``files``, ``hits``, and ``counts.json``."""
 
     def __init__(self, out: Path, on_batch: Batch) -> None:
         self._out, self._on_batch = out, on_batch
@@ -37,6 +37,7 @@ class TextPartWriter:
         self._text = pq.ParquetWriter(out / "text.parquet", tables.TEXT, compression="zstd", compression_level=1)
         self._left_out: list[tuple[Place, str, str, str, str]] = []
         self._notes: list[FileNote] = []
+        self._hits: list[tuple[Place, str, str]] = []
         self._rows = self._kept_documents = self._bytes = 0
         self._seen: Counter[str] = Counter()
         self._by_source: dict[str, Counter[str]] = {}
@@ -73,6 +74,10 @@ class TextPartWriter:
         """Note what reading a span of a file found."""
         self._notes.append(found)
 
+    def hit(self, place: Place, evaluation: str, text: str) -> None:
+        """Note a stretch that a document shares with an evaluation set."""
+        self._hits.append((place, evaluation, text[:EXCERPT]))
+
     def keep(self, document: Document) -> None:
         """Add a document that passed all map stages."""
         if self._characters >= BATCH_CHARACTERS and document.place.piece == 0:
@@ -87,7 +92,8 @@ class TextPartWriter:
         """Write what is left, and the counts."""
         self._flush()
         self._text.close()
-        for name, table in (("dropped", self._dropped_table()), ("files", self._files_table())):
+        tables_ = {"dropped": self._dropped_table(), "files": self._files_table(), "hits": self._hits_table()}
+        for name, table in tables_.items():
             before = [pq.read_table(self._before / f"{name}.parquet", use_threads=False)] if self._before else []
             _write(pa.concat_tables([*before, table]), self._out / f"{name}.parquet")
         (self._out / "counts.json").write_bytes(orjson.dumps(self._counts(), option=orjson.OPT_SORT_KEYS))
@@ -121,6 +127,11 @@ class TextPartWriter:
         texts = [pa.array([row[i] for row in self._left_out], pa.string()) for i in (1, 2, 3, 4)]
         return pa.table([*_where(places, _ids(places)), *texts], schema=tables.DROPPED)
 
+    def _hits_table(self) -> pa.Table:
+        places = [row[0] for row in self._hits]
+        texts = [pa.array([row[i] for row in self._hits], pa.string()) for i in (1, 2)]
+        return pa.table([*_where(places, _ids(places)), *texts], schema=tables.HITS)
+
     def _files_table(self) -> pa.Table:
         names = tables.FILES.names
         return pa.table(
@@ -137,6 +148,7 @@ class TextPartWriter:
             **{name: self._seen[name] for name in ("records", "cuts", "bad", "documents", "edited")},
             "rows": self._rows,
             "left_out": added([before, dropped]),
+            "hits": len(self._hits) + (_counts_of(self._before)["hits"] if self._before else 0),
             "edits": self._edits,
             "by_source": self._by_source,
         }

@@ -27,6 +27,10 @@ def build(
         list[Path] | None,
         typer.Option(help="An earlier build: what it holds is a duplicate; give it again for several."),
     ] = None,
+    decontaminate: Annotated[
+        list[Path] | None,
+        typer.Option(help="An evaluation set (.jsonl, text): documents that share 13 words with it are dropped."),
+    ] = None,
     shards: Annotated[int | None, typer.Option(help="Shards to write for training.")] = None,
     shard_size: Annotated[str | None, typer.Option(help="Size of a shard instead, such as 64MB.")] = None,
     layout: Annotated[str | None, Layout] = None,
@@ -55,7 +59,7 @@ def build(
     """
     from mrprep.cli.given import absolute, given
     from mrprep.cli.size import parse_size
-    from mrprep.config import command_line_sources, load_pipeline
+    from mrprep.config import command_line_sources, decontaminated, load_pipeline
     from mrprep.errors import UsageError
 
     overrides: dict[str, dict[str, Any]] = {
@@ -65,7 +69,7 @@ def build(
         "pack": given(seq=seq, layout=layout, packing=packing),
         "shard": given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
     }
-    chosen = load_pipeline(pipeline, overrides)
+    chosen = decontaminated(load_pipeline(pipeline, overrides), absolute(decontaminate) or ())
     if inputs:
         chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
     if not chosen.source:

@@ -46,6 +46,10 @@ def dedupe(
         list[Path] | None,
         typer.Option(help="An earlier build, or DIR: what it holds is a duplicate; give it again for several."),
     ] = None,
+    decontaminate: Annotated[
+        list[Path] | None,
+        typer.Option(help="An evaluation set (.jsonl, text): documents that share 13 words with it are dropped."),
+    ] = None,
     text_field: Annotated[
         list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
     ] = None,
@@ -65,7 +69,7 @@ def dedupe(
     from mrprep.build import RunOptions, deduplicate
     from mrprep.cli.given import absolute, given, job_count
     from mrprep.cli.terminal import say
-    from mrprep.config import command_line_sources, load_pipeline, only_dedupe
+    from mrprep.config import command_line_sources, decontaminated, load_pipeline, only_dedupe
     from mrprep.errors import UsageError
     from mrprep.summary import text_summary
 
@@ -77,6 +81,7 @@ def dedupe(
         "dedupe": given(threshold=threshold, keep=keep, cluster=cluster),
     }
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
+    chosen = decontaminated(chosen, absolute(decontaminate) or ())
     chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
     switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs)
     print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))

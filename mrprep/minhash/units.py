@@ -13,6 +13,7 @@ import unicodedata
 from bisect import bisect
 from collections.abc import Iterator
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,14 @@ _ALONE_RANGES = (
     (0x20000, 0x3FFFF),  # Han extensions B and on
     (0xF0000, 0x10FFFF),  # private use
 )
+_HAN_RANGES = (
+    (0x2E80, 0x3007),
+    (0x3021, 0x3029),
+    (0x3400, 0x4DBF),
+    (0x4E00, 0x9FFF),
+    (0xF900, 0xFAFF),
+    (0x20000, 0x3FFFF),
+)
 _ALONE_BOUNDS = [bound for low, high in _ALONE_RANGES for bound in (low, high + 1)]
 _UNIFORM = (range(0x3400, 0x4DC0), range(0x4E00, 0xA000), range(0xAC00, 0xD7A4), range(0xE000, 0xF900))
 """Whole ranges of the basic plane that fold to themselves and stand alone."""
@@ -72,8 +81,8 @@ def unit_hashes(block: bytes, offsets: I64) -> tuple[U64, I64]:
     """
     if len(block) > BLOCK:
         raise ValueError(f"{len(block)} bytes of text at once, at most {BLOCK} are allowed: use unit_blocks")
-    hashes, starts = _hash(_fold(block), _character_offsets(block, offsets[:-1]))
-    return hashes, np.diff(starts, append=hashes.size)
+    found = _hash(_fold(block), _character_offsets(block, offsets[:-1]))
+    return found.hashes, np.diff(found.first, append=found.hashes.size)
 
 
 def unit_blocks(data: bytes | memoryview, start: int, stop: int) -> Iterator[U64]:
@@ -87,6 +96,36 @@ def unit_blocks(data: bytes | memoryview, start: int, stop: int) -> Iterator[U64
         start: where the text begins in it.
         stop: where it ends.
     """
+    for codes in _code_blocks(data, start, stop):
+        yield _hash(codes, np.zeros(1, np.int64)).hashes
+
+
+def located_units(data: bytes) -> tuple[U64, I64]:
+    """Return the units of one text of any length, and at which of its characters each begins, uint64 and int64[units].
+
+    Args:
+        data: UTF-8.
+    """
+    hashes, starts = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    done = 0
+    for codes in _code_blocks(data, 0, len(data)):
+        found = _hash(codes, np.zeros(1, np.int64))
+        hashes.append(found.hashes)
+        starts.append(found.at + done)
+        done += codes.size
+    return np.concatenate(hashes), np.concatenate(starts)
+
+
+def kinds(units: U64) -> npt.NDArray[np.str_]:
+    """Return what each unit is, one letter each: w a word, h a Han character, c a character of another script."""
+    alone = (units >= _ALONE) & (units < _ALONE << 1)
+    points = units & np.uint64(_ALONE - 1)
+    han = alone & np.logical_or.reduce([(points >= low) & (points <= high) for low, high in _HAN_RANGES])
+    return np.where(han, "h", np.where(alone, "c", "w"))
+
+
+def _code_blocks(data: bytes | memoryview, start: int, stop: int) -> Iterator[Codes]:
+    """Yield the codes of a text, cut where words end."""
     carried: Codes = np.empty(0, np.uint8)
     while start < stop:
         end = min(start + BLOCK, stop)
@@ -98,7 +137,7 @@ def unit_blocks(data: bytes | memoryview, start: int, stop: int) -> Iterator[U64
             word = _word_at_end(codes)
             if 0 < word <= LONGEST_WORD:
                 codes, carried = codes[:-word], codes[-word:]
-        yield _hash(codes, np.zeros(1, np.int64))[0]
+        yield codes
         start = end
 
 
@@ -109,8 +148,16 @@ def _word_at_end(codes: Codes) -> int:
     return int(tail.size - 1 - outside[-1]) if outside.size else tail.size
 
 
-def _hash(codes: Codes, begins: I64) -> tuple[U64, I64]:
-    """Return the units of texts that begin at those codes, and which unit is the first of each."""
+class _Units(NamedTuple):
+    hashes: U64
+    at: I64
+    """The code at which each begins."""
+    first: I64
+    """Which unit is the first of each text."""
+
+
+def _hash(codes: Codes, begins: I64) -> _Units:
+    """Return the units of texts that begin at those codes."""
     alone = None if codes.dtype == np.uint8 else codes >= _ALONE
     word = codes != 0 if alone is None else (codes != 0) & ~alone
     starts = word.copy()
@@ -125,7 +172,7 @@ def _hash(codes: Codes, begins: I64) -> tuple[U64, I64]:
     np.multiply(codes, powers[: codes.size], out=sums[1:])
     np.cumsum(sums[1:], out=sums[1:])
     hashes = np.diff(sums[at], append=sums[-1]) * inverses[at]
-    return hashes, np.searchsorted(at, begins)
+    return _Units(hashes, at, np.searchsorted(at, begins))
 
 
 def _fold(block: bytes) -> Codes:

@@ -44,10 +44,13 @@ def _kept(build: Build, doc: int, first: Found) -> Iterator[str]:
     stages = build.manifest["pipeline"]["stages"]
     done = [edit for edit in edits.split(", ") if edit]
     lines = [edit for edit in done if edit.startswith("boilerplate ")]
+    cuts = [edit for edit in done if edit.startswith("decontaminate ")]
     if "clean" in stages:
-        yield f"clean     {', '.join(edit for edit in done if edit not in lines) or 'nothing to do'}"
+        yield f"clean     {', '.join(edit for edit in done if edit not in lines + cuts) or 'nothing to do'}"
     if "filter" in stages:
         yield "filter    passed"
+    if "decontaminate" in stages:
+        yield f"decontaminate {cuts[0].removeprefix('decontaminate ') if cuts else 'no'} stretches cut out"
     if "boilerplate" in stages:
         yield f"boilerplate {lines[0].removeprefix('boilerplate ') if lines else 'no'} lines taken out"
     if "dedupe" in stages:

@@ -20,7 +20,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.sources.read import read
 from mrprep.sources.spans import Span, count_lines
-from mrprep.stages import clean, dedupe
+from mrprep.stages import clean, decontaminate, dedupe
 from mrprep.stages import filter as filtering
 
 VERSION = 1
@@ -38,6 +38,9 @@ class ReadUnit:
     clean: clean.Options
     filter: filtering.Options
     dedupe: dedupe.Options
+    decontaminate: decontaminate.Options
+    evaluation: Path | None
+    """Directory of the index of evaluation sets, if decontaminate is a stage."""
     strict: bool
     """Stop at the first record or file that cannot be read."""
 
@@ -115,7 +118,7 @@ def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
     sketches = dedupe.Sketches(unit.dedupe if _is_sketched_here(unit.stages) else None)
     writer = TextPartWriter(out, sketches.add)
     flow = _documents(items, writer, strict=unit.strict)
-    for name, stage in _maps(unit):
+    for name, stage in _maps(unit, writer):
         flow = _passed(stage(flow), name, writer)
     for document in flow:
         writer.keep(document)
@@ -128,11 +131,20 @@ def _is_sketched_here(stages: tuple[str, ...]) -> bool:
     return "dedupe" in stages and "boilerplate" not in stages
 
 
-def _maps(unit: ReadUnit) -> Iterator[tuple[str, Callable[[Iterable[Document]], Iterator[MapItem]]]]:
+def _maps(
+    unit: ReadUnit, writer: TextPartWriter
+) -> Iterator[tuple[str, Callable[[Iterable[Document]], Iterator[MapItem]]]]:
     """Yield the map stages of the pipeline in the order in which it lists them."""
+
+    def note(hit: decontaminate.Hit) -> None:
+        writer.hit(hit.document.place, hit.run.place, hit.text)
+
     known = {
         "clean": lambda documents: clean.clean(documents, unit.clean),
         "filter": lambda documents: filtering.filter_documents(documents, unit.filter),
+        decontaminate.STAGE: lambda documents: decontaminate.decontaminate(
+            documents, unit.decontaminate, unit.evaluation or Path(), note
+        ),
     }
     return ((name, known[name]) for name in unit.stages if name in known)
 

@@ -1,0 +1,1 @@
+"""Evaluation sets: their n-grams, and where these stand in documents."""

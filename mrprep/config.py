@@ -29,7 +29,7 @@ LAST = ("tokenize", "pack", "shard")
 class InputOptions(Options):
     """How inputs named on the command line are read; a ``[[source]]`` says it for itself."""
 
-    format: Literal["auto", "txt", "md", "jsonl", "json", "parquet"] = "auto"
+    format: Literal["auto", "txt", "md", "jsonl", "json", "parquet", "html"] = "auto"
     """Format of files without a known ending."""
     documents: Literal["file", "line", "blank-line"] = "file"
     """What one document of a .txt or .md is."""

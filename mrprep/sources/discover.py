@@ -16,6 +16,7 @@ from typing import Literal
 
 import orjson
 
+from mrprep import extras
 from mrprep.printable import printable
 from mrprep.sources.source import Format, Source
 
@@ -28,6 +29,8 @@ _FORMATS: dict[bytes, Format] = {
     b".jsonl": "jsonl",
     b".json": "json",
     b".parquet": "parquet",
+    b".html": "html",
+    b".htm": "html",
 }
 _COMPRESSIONS: dict[bytes, Compression] = {b".gz": "gz", b".zst": "zst", b".bz2": "bz2", b".xz": "xz"}
 _TEMPORARY = (b"~", b".tmp", b".part")
@@ -37,8 +40,6 @@ _ADVICE = {
     b".epub": "e-books are not read: convert them to .txt or .md",
     b".pdf": "PDF is not read: extract its text to .txt first",
     b".warc": "web archives are not read: extract their text to .jsonl first",
-    b".html": "HTML is not read: extract the main text to .txt or .md first",
-    b".htm": "HTML is not read: extract the main text to .txt or .md first",
     b".csv": "tables are not read: convert them to .jsonl or .parquet first",
     b".tsv": "tables are not read: convert them to .jsonl or .parquet first",
 }
@@ -197,11 +198,13 @@ class _Walk:
     def _kind_by_name(self, path: bytes) -> tuple[Format, Compression] | None:
         stem, ending = _split_ending(os.path.basename(path))
         compression = _COMPRESSIONS.get(ending, "")
-        if self.source.format != "auto":
-            return self.source.format, compression
         inner = _split_ending(stem)[1] if compression else ending
-        found = _FORMATS.get(inner)
-        if found is None or (compression and found == "parquet"):
+        told = self.source.format
+        found = told if told != "auto" else _FORMATS.get(inner)
+        if found == "html" and not extras.has("html"):
+            self._leave(path, "ending", f"reading HTML {extras.advice('html')}")
+            return None
+        if found is None or (compression and told == "auto" and found == "parquet"):
             self._leave(path, "ending", _ending_reason(inner, ending))
             return None
         return found, compression

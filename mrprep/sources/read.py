@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
-from mrprep.sources import encoding, json_file, jsonl, lines, parquet, plain, streams
+from mrprep.sources import encoding, html_file, json_file, jsonl, lines, parquet, plain, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span, is_of_lines
@@ -55,6 +55,8 @@ def _whole(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | BadR
         blocks = encoding.transcoded(blocks, verdict.name, found)
     if span.format == "json":
         yield from json_file.read(span, blocks, found)
+    elif span.format == "html":
+        yield from html_file.read(span, blocks, found)
     elif is_of_lines(span) or span.documents == "blank-line":
         yield from _of_lines(span, blocks, found, 0, 1)
     else:

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from mrprep.options import Options
 
-Format = Literal["txt", "md", "jsonl", "json", "parquet"]
+Format = Literal["txt", "md", "jsonl", "json", "parquet", "html"]
 """How a file is read; ``txt`` and ``md`` are read alike."""
 Documents = Literal["file", "line", "blank-line"]
 

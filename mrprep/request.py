@@ -1,6 +1,6 @@
 """What a build is asked to do, and how that fits with what already stands at its output."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from mrprep import extras
 from mrprep.builddir.layout import FORMAT, INPUTS, MANIFEST, RUN, work_of
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.config import Pipeline
@@ -38,7 +39,7 @@ class Request:
     @classmethod
     def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool, form: str = "shards") -> "Request":
         """Return the request that a pipeline and its listed inputs make."""
-        libraries = {name: version(name) for name in LIBRARIES}
+        libraries = {name: version(name) for name in (*LIBRARIES, *_extra_libraries(pipeline, found))}
         return cls(
             pipeline,
             inputs_record(found, hashed=hashed),
@@ -71,6 +72,16 @@ class Request:
             "options": self.options,
             "libraries": dict(self.libraries),
         }
+
+
+def _extra_libraries(pipeline: Pipeline, found: Plan) -> Iterator[str]:
+    """Yield the packages of those extras that this build makes use of."""
+    if pipeline.filter.languages:
+        yield extras.PACKAGES["langid"]
+    if pipeline.clean.mojibake:
+        yield extras.PACKAGES["ftfy"]
+    if any(file.format == "html" for listing in found.listings for file in listing.files):
+        yield extras.PACKAGES["html"]
 
 
 def settle(request: Request, out: Path, *, overwrite: bool, say: Callable[[str], None]) -> Build | None:

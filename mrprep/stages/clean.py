@@ -7,7 +7,10 @@ clean changes nothing. Clean text passes at over 60 MB/s a core.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
-from mrprep.cleaning import controls, forms, glyphs, invisible, joiners, markup, redact, whitespace
+from pydantic import field_validator
+
+from mrprep import extras
+from mrprep.cleaning import controls, forms, glyphs, invisible, joiners, markup, mojibake, redact, whitespace
 from mrprep.cleaning.cleaner import Cleaner
 from mrprep.cleaning.rule import Rule
 from mrprep.document import Document, MapItem
@@ -73,9 +76,19 @@ class Options(BaseOptions):
     """Replace IP addresses by ``[IP]``."""
     secrets: bool = False
     """Replace keys and tokens of common services, and private keys, by ``[SECRET]``."""
+    mojibake: bool = False
+    """Put right what was decoded with a wrong encoding, such as ``cafÃ©``. Needs mrprep[ftfy]."""
+
+    @field_validator("mojibake")
+    @classmethod
+    def _can_be_had(cls, wanted: bool) -> bool:
+        if wanted and not extras.has("ftfy"):
+            raise ValueError(f"putting mojibake right {extras.advice('ftfy')}")
+        return wanted
 
 
 _CHARACTERS: Sequence[Rule] = (
+    Rule("mojibake", mojibake.mojibake),
     Rule("line_ends", controls.line_ends, controls.LINE_END),
     Rule("ansi", controls.ansi, controls.ESCAPE),
     Rule("overstrike", controls.overstrike, controls.BACKSPACE),

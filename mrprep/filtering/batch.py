@@ -59,7 +59,7 @@ class Batch(Memo):
         """Characters of the samples."""
         self._joined = "\n".join([*self.samples, ""])
         self._codes = np.frombuffer(self._joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-        self._owners = np.repeat(np.arange(len(texts)), self.sizes + 1)
+        self._owners = np.repeat(np.arange(len(texts), dtype=np.int32), self.sizes + 1)
         self.kinds = count_classes(self._codes, self._owners, len(texts))
         self.kinds[Kind.SPACE] -= 1  # the line end that parts it from the next
         """Characters of each `Kind`, then of each watched one: int64[classes, texts]."""

@@ -90,12 +90,12 @@ WATCHED = "|｜»›><&锟…。，！？；：、,၊། \u3000\t·•‣▶►
 """Characters that rules ask for one by one; each is a class of its own."""
 
 
-def count_classes(codes: npt.NDArray[np.uint32], owners: npt.NDArray[np.int64], texts: int) -> Counts:
+def count_classes(codes: npt.NDArray[np.uint32], owners: npt.NDArray[np.int32], texts: int) -> Counts:
     """Return how many characters of each kind, and of each watched character, every text has.
 
     Args:
         codes: code points of all texts, uint32[n].
-        owners: which text each character is of, int64[n].
+        owners: which text each character is of, int32[n].
         texts: how many there are.
 
     Returns:

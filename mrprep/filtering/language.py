@@ -36,13 +36,15 @@ def _may_be_strange(batch: Batch, _: float) -> Mask:
 def _is_strange(batch: Batch) -> Mask:
     """Mark Latin texts that have next to none of the commonest English and Romance words."""
     mask = (batch.latin * 3 >= batch.inked * 2) & (batch.wide * 20 <= batch.inked)
-    mask[mask] = [_lacks_common_words(batch.samples[index]) for index in np.flatnonzero(mask).tolist()]
+    asked = np.flatnonzero(mask)
+    articles = np.array([batch.samples[index].count(" the ") for index in asked.tolist()], np.int64)
+    asked = asked[articles * _COMMON_EVERY < batch.sizes[asked]]
+    mask[:] = False
+    mask[asked] = [_lacks_common_words(batch.samples[index]) for index in asked.tolist()]
     return mask
 
 
 def _lacks_common_words(sample: str) -> bool:
-    if sample.count(" the ") * _COMMON_EVERY >= len(sample):
-        return False
     return sum(map(sample.count, _COMMON)) * _COMMON_EVERY < len(sample)
 
 
@@ -64,6 +66,8 @@ def _word_salad(profile: Profile, least: float) -> Complaint | None:
 def _mash(profile: Profile, most: float) -> Complaint | None:
     words = [word for word in profile.once(_words_if_strange) if len(word) > 3]
     if len(words) < _LEAST_WORDS:
+        return None
+    if len(_CONSONANTS.findall("\n".join(words))) <= most * len(words):  # at least one for each odd word
         return None
     odd = sum(_CONSONANTS.search(word) is not None for word in words)
     return too_much("mash", "of the words without vowels", odd / len(words), most)

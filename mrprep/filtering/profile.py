@@ -7,6 +7,8 @@ from itertools import islice
 from mrprep.filtering.batch import Batch, Memo
 
 _WORD = re.compile(r"[^\W\d_]+")
+_ASCII_WORDS = bytes(code + 32 * (code < 97) if chr(code).isalpha() else 32 for code in range(128)) + bytes(128)
+"""ASCII letters in lower case, and a blank for all else."""
 _UNIT = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
     "|[^\\W\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
@@ -46,6 +48,8 @@ class Profile(Memo):
     @cached_property
     def words(self) -> list[str]:
         """Runs of letters of the sample, in lower case."""
+        if self.sample.isascii():
+            return self.sample.encode().translate(_ASCII_WORDS).decode().split()
         return _WORD.findall(self.sample.lower())
 
     @cached_property

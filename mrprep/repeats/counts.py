@@ -91,8 +91,8 @@ def _slice(path: Path, unit: RangeUnit) -> slice:
     return slice(low, high)
 
 
-def _documents(part: Path) -> Iterator[tuple[str, list[str]]]:
+def _documents(part: Path) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the source and the pieces of each document of a part."""
     whole = groupby(documents(part), key=lambda piece: (piece.place.source, piece.place.path, piece.place.offset))
     for (source, _, _), pieces in whole:
-        yield source, [piece.text for piece in pieces]
+        yield source, (piece.text for piece in pieces)

@@ -22,9 +22,7 @@ def keys_of(texts: Iterable[str], seed: int) -> set[int]:
         texts: the pieces.
         seed: ``salt`` of its source.
     """
-    lines = {line for text in texts for line in map(str.strip, text.split("\n"))}
-    lines.discard("")
-    return {_key(line, seed) for line in lines}
+    return {_key(line, seed) for text in texts for line in set(map(str.strip, text.split("\n"))) if line}
 
 
 def without(text: str, removed: Keys, seed: int) -> tuple[str, int]:

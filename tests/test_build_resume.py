@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import psutil
 import pytest
 from builds import COMMAND, build, hashes, kill_when, mrprep, phases
 
@@ -153,3 +154,18 @@ def test_files_have_the_modes_of_the_umask(undisturbed: Path) -> None:
     os.umask(mask)
     modes = {path.stat().st_mode & 0o777 for path in undisturbed.rglob("*") if path.is_file()}
     assert modes == {0o666 & ~mask}
+
+
+def test_a_worker_that_is_killed_costs_only_its_unit(undisturbed: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    process = subprocess.Popen(
+        [*COMMAND, "build", str(CORPUS), "--out", str(out), *map(str, OPTIONS)], stdout=subprocess.DEVNULL
+    )
+    workers: list[psutil.Process] = []
+    while not workers:
+        assert process.poll() is None
+        children = psutil.Process(process.pid).children()
+        workers = [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+    workers[0].kill()
+    assert process.wait(120) == 0
+    assert hashes(out) == hashes(undisturbed)

@@ -3,6 +3,7 @@
     python -m bench.dedupe quality     # minutes: the truth is by brute force
     python -m bench.dedupe speed       # the sketch (units, shingles, signatures) and the barrier, on one core
     python -m bench.dedupe extremes    # each in a process of its own, with its memory
+    python -m bench.dedupe memory      # largest process of mrprep dedupe on documents of 30 MB to 1 GB
 
 Seconds are CPU seconds. Corpora are read where they lie, in ../shared (SHARED names another place).
 """
@@ -12,6 +13,8 @@ import json
 import multiprocessing
 import os
 import random
+import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -26,7 +29,7 @@ import zstandard
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from dedupe_helpers import InProcess, edited, quality, shingle_sets, write_parts  # noqa: E402
+from dedupe_helpers import InProcess, edited, quality, shingle_sets, sketch, write_parts  # noqa: E402
 
 from mrprep.stages import dedupe  # noqa: E402
 
@@ -85,9 +88,9 @@ def english() -> list[str]:
 def measure(texts: list[str], root: Path, options: dedupe.Options) -> tuple[Path, float, float, float]:
     """Return the verdict's directory, MB of text, and the CPU seconds of the sketch and of the barrier."""
     column, ids = pa.array(texts, pa.string()), np.arange(len(texts), dtype=np.uint64)
-    dedupe.sketch(column[:100], ids[:100], options)
+    sketch(column[:100], ids[:100], options)
     started = time.process_time()
-    dedupe.sketch(column, ids, options)
+    sketch(column, ids, options)
     sketched = time.process_time() - started
     parts = write_parts(root, texts, options, parts=2)
     started = time.process_time()
@@ -167,6 +170,43 @@ def _extreme(make: Callable[[int], list[str]], n: int) -> None:
     )
 
 
+def _write_han(path: Path, characters: int, seed: int = 1, changed: int = 0) -> None:
+    """Write random Han, a line of 50, a million at a time, every ``changed``-th character replaced."""
+    rng = np.random.default_rng(seed)
+    with path.open("w", encoding="utf-8") as file:
+        for _ in range(0, characters, 1_000_000):
+            points = rng.integers(0x4E00, 0x5A00, 1_000_000, dtype=np.uint32)
+            if changed:
+                points[::changed] = 0x5B00
+            points[::50] = 10
+            file.write(points.tobytes().decode("utf-32-le"))
+
+
+def peak_of(what: str) -> int:
+    """Return the resident memory of the largest process, MB, of mrprep dedupe on long documents."""
+    with tempfile.TemporaryDirectory() as root:
+        source = Path(root, "in")
+        source.mkdir()
+        if what == "two_documents":
+            for number in range(2):
+                _write_han(source / f"{number}.txt", 10_000_000, changed=200 * number)
+        else:
+            _write_han(source / "long.txt", {"pieces": 70_000_000, "gigabyte": 330_000_000}[what])
+        arguments = ["dedupe", str(source), "--out", str(Path(root, "out")), "--jobs", "1"]
+        subprocess.run([sys.executable, "-m", "mrprep", *arguments], check=True, stdout=subprocess.DEVNULL)
+        removed = pq.read_table(Path(root, "out/dedup/clusters.parquet")).num_rows
+    assert removed == (what == "two_documents")
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+
+
+def show_memory() -> None:
+    print("| | largest process, MB |\n|---|---|")
+    for what in ("two_documents", "pieces", "gigabyte"):
+        code = f"from bench.dedupe import peak_of; print(peak_of({what!r}))"
+        peak = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=ROOT).stdout
+        print(f"| {what} | {peak.strip()} |", flush=True)
+
+
 def show_extremes() -> None:
     print("| | n | MB | sketch s | barrier s | memory before, MB | after | counts |")
     print("|---|---|---|---|---|---|---|---|")
@@ -179,6 +219,6 @@ def show_extremes() -> None:
 
 
 if __name__ == "__main__":
-    shows = {"quality": show_quality, "speed": show_speed, "extremes": show_extremes}
+    shows = {"quality": show_quality, "speed": show_speed, "extremes": show_extremes, "memory": show_memory}
     for name in sys.argv[1:] or shows:
         shows[name]()

@@ -62,8 +62,9 @@ def write_parts(
         blank = {f.name: pa.nulls(high - low, f.type) if f.nullable else None for f in TEXT}
         columns = [_column(field, high - low, ids[low:high], column, blank) for field in TEXT]
         pq.write_table(pa.table(columns, schema=TEXT), path / "text.parquet", row_group_size=group_rows)
-        for name, array in dedupe.sketch(column, ids[low:high], options).items():
-            np.save(path / f"{name}.npy", array)
+        sketches = dedupe.sketches(options)
+        sketches.add(column, ids[low:high])
+        sketches.save(path)
         out.append(TextPart(path, low, high - low))
     return out
 
@@ -76,6 +77,13 @@ def _column(field: pa.Field, rows: int, ids: Any, texts: pa.Array, blank: dict[s
             pa.array(np.zeros(rows, np.int32)), pa.array(["x"], field.type.value_type)
         )
     return blank[field.name] if field.nullable else pa.array(np.zeros(rows), field.type)
+
+
+def sketch(texts: pa.Array, ids: Any, options: dedupe.Options) -> Any:
+    """Return the arrays of the sketch of texts in one batch."""
+    sketches = dedupe.sketches(options)
+    sketches.add(texts, ids)
+    return sketches.arrays()
 
 
 def deduped(root: Path, texts: Sequence[str], options: dedupe.Options | None = None, **kwargs: Any) -> Path:

@@ -134,7 +134,7 @@ def test_the_stage_does_what_sets_of_lines_say(
         assert book["documents"] == book["rows"] + sum(sum(why.values()) for why in book["left_out"].values())
         assert pq.read_table(part.path / "dropped.parquet").num_rows == book["documents"] - book["rows"]
         assert pq.read_table(part.path / "files.parquet").num_rows == 1
-        sketches = dedupe.Sketches(dedupe.Options())
+        sketches = dedupe.sketches(dedupe.Options())
         table = pq.read_table(part.path / "text.parquet")
         sketches.add(table["text"], table["id"].to_numpy())
         sketches.save(tmp_path)

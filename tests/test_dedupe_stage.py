@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from dedupe_helpers import InProcess, deduped, write_parts
+from dedupe_helpers import InProcess, deduped, sketch, write_parts
 from pydantic import ValidationError
 
-from mrprep.duplicates import candidates, shingle_files
+from mrprep.duplicates import candidates, set_writer, shingle_files
 from mrprep.stages import dedupe
 
 SENTENCE = "the harbour master kept a ledger of every vessel that came in from the northern route last winter"
@@ -147,6 +147,8 @@ def test_the_verdict_does_not_depend_on_parts_row_groups_or_units_of_work(
     monkeypatch.setattr(candidates, "KEYS_A_UNIT", 200)
     monkeypatch.setattr(candidates, "UNITS_A_GROUP", 50)
     monkeypatch.setattr(shingle_files, "TEXT_A_UNIT", 1)
+    monkeypatch.setattr(shingle_files, "CHUNK", 7)
+    monkeypatch.setattr(set_writer, "LONG", 100)
     split = deduped(tmp_path / "c", corpus(), parts=5, group_rows=4)
     assert files(split) == plain
     assert len(list((tmp_path / "c/dedupe.bands").iterdir())) == 11
@@ -159,19 +161,24 @@ def test_datasketch_gives_the_same_verdict(tmp_path: Path) -> None:
     assert files(deduped(tmp_path / "b", corpus(), dedupe.Options(kernel="datasketch"))) == plain
 
 
-def test_batches_join_to_the_sketch_of_the_whole() -> None:
+@pytest.mark.parametrize("size", [1, 2, 7, 40])
+def test_batches_give_the_sketch_of_the_whole(size: int) -> None:
     options = dedupe.Options()
-    texts, ids = pa.array(corpus()), np.arange(len(corpus()), dtype=np.uint64)
-    whole = dedupe.sketch(texts, ids, options)
-    parts = [dedupe.sketch(texts[low : low + 40], ids[low : low + 40], options) for low in range(0, len(texts), 40)]
-    assert all((array == whole[name]).all() for name, array in dedupe.joined(parts, options).items())
-    assert dedupe.joined([], options)["bands"].shape == (21, 0)
+    texts = pa.array(corpus())
+    ids = np.repeat(np.arange(len(texts), dtype=np.uint64), 3)[: len(texts)]  # three pieces a document
+    whole = sketch(texts, ids, options)
+    assert whole["documents"]["rows"].tolist() == [3] * (len(texts) // 3) + [len(texts) % 3] * (len(texts) % 3 > 0)
+    growing = dedupe.sketches(options)
+    for low in range(0, len(texts), size):
+        growing.add(texts[low : low + size], ids[low : low + size])
+    assert all((array == whole[name]).all() for name, array in growing.arrays().items())
+    assert dedupe.sketches(options).arrays()["bands"].shape == (21, 0)
     chunked = pa.chunked_array([texts[:30], texts[30:]]).cast(pa.large_string())
-    assert all((array == whole[name]).all() for name, array in dedupe.sketch(chunked, ids, options).items())
+    assert all((array == whole[name]).all() for name, array in sketch(chunked, ids, options).items())
 
 
 def test_the_sketch_is_small_and_pinned() -> None:
-    found = dedupe.sketch(pa.array([varied(1), "短"]), np.arange(2, dtype=np.uint64), dedupe.Options())
+    found = sketch(pa.array([varied(1), "短"]), np.arange(2, dtype=np.uint64), dedupe.Options())
     assert found["documents"].dtype.itemsize + 21 * 8 < 300
     assert found["documents"]["units"].tolist() == [len(WORDS), 1]
     assert found["documents"]["banded"].tolist() == [True, False]

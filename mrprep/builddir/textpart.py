@@ -24,7 +24,8 @@ EXCERPT = 200
 _DOCUMENT = ("source", "path", "offset", "line", "piece", "text", "edits")
 
 Batch = Callable[[pa.Array, npt.NDArray[np.uint64]], None]
-"""Is shown each batch of texts (string[n]) with their document ids (uint64[n]) as it is written."""
+"""Is shown each batch of texts (string[n]) with their document ids (uint64[n]) as it is written; the pieces of a
+document, rows of equal ids, may come in several batches."""
 
 
 class TextPartWriter:
@@ -80,7 +81,7 @@ class TextPartWriter:
 
     def keep(self, document: Document) -> None:
         """Add a document that passed all map stages."""
-        if self._characters >= BATCH_CHARACTERS and document.place.piece == 0:
+        if self._characters >= BATCH_CHARACTERS:
             self._flush()
         self._kept.append(document)
         self._characters += len(document.text)

@@ -13,7 +13,6 @@ from mrprep.duplicates.layout import HELD, REMOVED, Found, Group, Records
 from mrprep.duplicates.shingle_files import ShingleFiles
 from mrprep.minhash.buckets import Buckets
 from mrprep.minhash.clusters import best, components, stars
-from mrprep.minhash.jaccard import jaccard_of_pairs
 from mrprep.minhash.verify import Verified, verify
 from mrprep.order import I64
 
@@ -41,7 +40,7 @@ def compare_group(unit: GroupUnit, out: Path) -> None:
     found = verify(
         documents.size,
         _buckets(unit.found, group),
-        lambda pairs: jaccard_of_pairs(pairs, shingles.get, shingles.sizes, unit.threshold),
+        lambda pairs: shingles.jaccard(pairs, unit.threshold),
         unit.threshold,
         every_pair=unit.cluster == "star",
     )
@@ -95,5 +94,5 @@ def _removed(survivors: I64, documents: I64, shingles: ShingleFiles) -> Records:
     removed = np.zeros(gone.size, REMOVED)
     removed["doc"], removed["survivor"] = documents[gone], documents[survivors[gone]]
     pairs = np.column_stack([gone, survivors[gone]])
-    removed["jaccard"] = jaccard_of_pairs(pairs, shingles.get, shingles.sizes)
+    removed["jaccard"] = shingles.jaccard(pairs)
     return removed

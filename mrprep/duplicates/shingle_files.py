@@ -1,6 +1,6 @@
 """Shingle sets of candidates: written part by part while their texts are read, then mapped for comparison."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +8,14 @@ import numpy as np
 
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import Found, documents_in
+from mrprep.duplicates.set_writer import SetWriter
 from mrprep.duplicates.texts import read_documents
-from mrprep.minhash.sets import shingle_sets
+from mrprep.minhash.bands import F64
+from mrprep.minhash.jaccard import jaccard_of_chunks, jaccard_of_pairs
 from mrprep.order import I64, U64
 
+CHUNK = 1 << 19
+"""Shingles of a longer set that are in memory at a time."""
 TEXT_A_UNIT = 8 << 20
 """Bytes of text.parquet out of which a unit of work reads its candidates."""
 
@@ -51,20 +55,19 @@ def write_shingles(unit: ShingleUnit, out: Path) -> None:
     """Write the shingle sets of the candidates of some parts, in order of documents."""
     ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")
     candidates = np.sort(np.load(unit.found.candidates / "candidates.npy"))
-    wanted, sizes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    wanted = [np.empty(0, np.int64)]
     base = unit.base
     with (out / "shingles.u64").open("wb") as file:
+        writer = SetWriter(file, unit.ngram, out)
         for part, documents in zip(unit.parts, documents_in(unit.parts), strict=True):
             mine = candidates[slice(*np.searchsorted(candidates, [base, base + documents]))]
             here = ranked[mine]
-            for texts in read_documents(part.path, here["ordinal"] - part.base, here["rows"]):
-                for shingles, counts in shingle_sets(texts, unit.ngram):
-                    shingles.tofile(file)
-                    sizes.append(counts)
+            for batch in read_documents(part.path, here["ordinal"] - part.base, here["rows"]):
+                writer.add(batch)
             wanted.append(mine)
             base += documents
     np.save(out / "documents.npy", np.concatenate(wanted))
-    np.save(out / "sizes.npy", np.concatenate(sizes))
+    np.save(out / "sizes.npy", writer.sizes)
 
 
 class ShingleFiles:
@@ -78,10 +81,30 @@ class ShingleFiles:
         """How many shingles each has."""
         self._file = np.repeat(np.arange(len(paths)), [len(one) for one in known])[which]
         self._at = np.concatenate([np.cumsum(one) - one for one in sizes])[which]
-        self._maps = [np.memmap(path / "shingles.u64", np.uint64, "r") for path in paths]
+        self._paths = [path / "shingles.u64" for path in paths]
+        self._maps = [np.memmap(path, np.uint64, "r") for path in self._paths]
 
-    def get(self, number: int) -> U64:
-        """Return the shingles of the ``number``-th document, sorted and unique."""
+    def jaccard(self, pairs: I64, least: float = 0.0) -> F64:
+        """Return the Jaccard of each pair of documents; see `jaccard_of_pairs`."""
+        long = (self.sizes[pairs] > CHUNK).any(axis=1)
+        out = np.zeros(len(pairs))
+        out[~long] = jaccard_of_pairs(pairs[~long], self._get, self.sizes, least)
+        for row in np.flatnonzero(long):
+            sizes = np.sort(self.sizes[pairs[row]])
+            if sizes[0] >= least * sizes[1]:
+                out[row] = jaccard_of_chunks(*(self._chunks(int(number)) for number in pairs[row]))
+        return out
+
+    def _get(self, number: int) -> U64:
         at = self._at[number]
         shingles: U64 = self._maps[self._file[number]][at : at + self.sizes[number]]
         return shingles
+
+    def _chunks(self, number: int) -> Iterator[U64]:
+        at, left = int(self._at[number]), int(self.sizes[number])
+        with self._paths[self._file[number]].open("rb") as file:
+            file.seek(at * 8)
+            while left:
+                chunk: U64 = np.fromfile(file, np.uint64, min(left, CHUNK))
+                left -= chunk.size
+                yield chunk

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -23,36 +24,36 @@ def flat(texts: pa.Array | pa.ChunkedArray) -> tuple[memoryview, I64]:
     return memoryview(data or b""), offsets.astype(np.int64)
 
 
-def read_documents(part: Path, first: I64, rows: npt.NDArray[np.int32]) -> Iterator[Documents]:
-    """Yield documents of a part, a few row groups at a time.
+class Batch(NamedTuple):
+    """Documents of one row group."""
+
+    documents: Documents
+    continues: bool
+    """The first of them began in the row group before."""
+    goes_on: bool
+    """The last of them goes on in the next row group."""
+
+
+def read_documents(part: Path, first: I64, rows: npt.NDArray[np.int32]) -> Iterator[Batch]:
+    """Yield documents of a part, a row group at a time.
 
     Args:
         part: directory of ``text.parquet``; only its row groups that hold such documents are read.
         first: int64[d], first row of each document wanted, ascending.
         rows: int32[d], how many rows each has.
     """
-    if not first.size:
-        return
+    last = first + rows
+    begin = 0
     with pq.ParquetFile(part / "text.parquet") as file:
-        sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
-        begins = np.cumsum([0, *sizes])
-        for low, high in _runs(begins, first, rows):
-            mine = slice(*np.searchsorted(first, begins[[low, high]]))
-            pieces = rows[mine].astype(np.int64)
-            starts = np.cumsum(pieces) - pieces
-            wanted = np.arange(pieces.sum()) + np.repeat(first[mine] - starts - begins[low], pieces)
-            if wanted.size:
-                column = file.read_row_groups(range(low, high), columns=["text"], use_threads=False).column("text")
+        for group in range(file.num_row_groups):
+            end = begin + file.metadata.row_group(group).num_rows
+            mine = slice(*(int(np.searchsorted(*pair)) for pair in ((last, begin + 1), (first, end))))
+            if mine.start < mine.stop:
+                column = file.read_row_group(group, columns=["text"], use_threads=False).column("text")
+                low, high = np.maximum(first[mine], begin), np.minimum(last[mine], end)
+                starts = np.cumsum(high - low) - (high - low)
+                wanted = np.arange((high - low).sum()) + np.repeat(low - begin - starts, high - low)
                 if wanted.size < len(column):
                     column = column.take(pa.array(wanted))
-                yield Documents(*flat(column), starts)
-
-
-def _runs(begins: I64, first: I64, rows: npt.NDArray[np.int32]) -> Iterator[tuple[int, int]]:
-    """Yield the shortest ranges of row groups whose ends no document crosses."""
-    low = 0
-    for high in range(1, begins.size):
-        before = int(np.searchsorted(first, begins[high])) - 1
-        if before < 0 or first[before] + rows[before] <= begins[high]:
-            yield low, high
-            low = high
+                yield Batch(Documents(*flat(column), starts), first[mine][0] < begin, last[mine][-1] > end)
+            begin = end

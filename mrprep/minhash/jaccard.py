@@ -3,7 +3,7 @@
 A pair costs about 8 µs and 5 ns a shingle: the two arrays are two sorted runs, which a stable sort merges.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -13,12 +13,38 @@ from mrprep.order import I64, U64
 
 def jaccard(one: U64, other: U64) -> float:
     """Return the size of the intersection over that of the union; 0 when both are empty."""
+    return _ratio(_common(one, other), one.size + other.size)
+
+
+def jaccard_of_chunks(one: Iterator[U64], other: Iterator[U64]) -> float:
+    """Return the same of two sets that come a chunk at a time, in order."""
+    left, right = next(one, _NONE), next(other, _NONE)
+    common, total = 0, left.size + right.size
+    while left.size and right.size:
+        last = min(left[-1], right[-1])
+        ends = np.searchsorted(left, last, "right"), np.searchsorted(right, last, "right")
+        common += _common(left[: ends[0]], right[: ends[1]])
+        left, right = left[ends[0] :], right[ends[1] :]
+        if not left.size:
+            left = next(one, _NONE)
+            total += left.size
+        if not right.size:
+            right = next(other, _NONE)
+            total += right.size
+    return _ratio(common, total + sum(chunk.size for rest in (one, other) for chunk in rest))
+
+
+_NONE: U64 = np.empty(0, np.uint64)
+
+
+def _common(one: U64, other: U64) -> int:
     merged = np.concatenate([one, other])
-    if not merged.size:
-        return 0.0
     merged.sort(kind="stable")
-    common = int(np.count_nonzero(merged[1:] == merged[:-1]))
-    return common / (merged.size - common)
+    return int(np.count_nonzero(merged[1:] == merged[:-1]))
+
+
+def _ratio(common: int, total: int) -> float:
+    return common / (total - common) if total else 0.0
 
 
 def jaccard_of_pairs(pairs: I64, shingles: Callable[[int], U64], sizes: I64, least: float = 0.0) -> F64:

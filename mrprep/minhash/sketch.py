@@ -64,13 +64,40 @@ def _sign(batch: Documents, method: Method) -> tuple[U64, Flags, I64]:
 
 def _sign_long(document: Documents, method: Method) -> tuple[U64, Flags, I64]:
     """Do the same for one long document, a window at a time."""
-    together = method.sign(np.empty(0, np.uint64), np.zeros(1, np.int64))
-    ends: set[int] = set()
-    length = 0
-    for window, units in document.windows(method.ngram):
-        length += units
-        if window.size:
-            together = np.minimum(together, method.sign(window, np.array([window.size])))
-            ends |= {int(window.min()), int(window.max())}
-    varied = np.array([len(ends) > 1])
-    return together[varied], varied, np.array([length])
+    growing = Growing(method)
+    growing.add(document)
+    return growing.signature, np.array([growing.varied]), np.array([growing.units])
+
+
+class Growing:
+    """The sketch of one document whose texts come one after the other; memory is that of a window."""
+
+    def __init__(self, method: Method) -> None:
+        self._method = method
+        self._together = method.sign(np.empty(0, np.uint64), np.zeros(1, np.int64))
+        self._least, self._most = (1 << 64) - 1, 0
+        self.units = 0
+
+    def add(self, texts: Documents) -> None:
+        """Go on with these texts, whichever documents they are said to be of."""
+        for window, units in texts.windows(self._method.ngram):
+            self.units += units
+            if window.size:
+                self._together = np.minimum(self._together, self._method.sign(window, np.array([window.size])))
+                self._least = min(self._least, int(window.min()))
+                self._most = max(self._most, int(window.max()))
+
+    @property
+    def varied(self) -> bool:
+        """Whether it has two different shingles."""
+        return self._least < self._most
+
+    @property
+    def signature(self) -> U64:
+        """Its signature, uint64[1, permutations]; uint64[0, permutations] of what goes by exact hash only."""
+        return self._together if self.varied else self._together[:0]
+
+    def sketch(self) -> Sketch:
+        """Return the sketch of all that was added."""
+        keys = band_keys(self.signature, self._method.banding)
+        return Sketch(np.array([self.units]), np.flatnonzero([self.varied]), keys)

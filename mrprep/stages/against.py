@@ -96,7 +96,7 @@ def hold_unit(unit: HeldUnit, out: Path) -> None:
     for path in unit.sketch:
         (out / path.name).symlink_to(path)
     if not unit.sketch:
-        sketches = dedupe.Sketches(unit.options)
+        sketches = dedupe.sketches(unit.options)
         with pq.ParquetFile(unit.text) as file:
             for group in range(file.num_row_groups):
                 table = file.read_row_group(group, columns=["id", "text"], use_threads=False)

@@ -78,7 +78,7 @@ def run(
 def rewrite_part(unit: RewriteUnit, out: Path) -> None:
     """Write what `read_unit` writes of a part, without boilerplate."""
     removed = frozenset(key for path in unit.frequent for key in np.load(path / "frequent.npy").tolist())
-    sketches = dedupe.Sketches(unit.dedupe)
+    sketches = dedupe.sketches(unit.dedupe)
     writer = TextPartWriter(out, sketches.add)
     writer.follow(unit.part)
     for item in strip(documents(unit.part), removed):

@@ -4,33 +4,26 @@ A sketch of some 200 bytes a document is made while the texts are read; the barr
 again only the texts of candidates, and compares these exactly. The phases are in `mrprep.duplicates`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, pairwise
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import xxhash
 from pydantic import Field, model_validator
 
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.candidates import find_candidates, read_plan
 from mrprep.duplicates.comparison import Cluster, GroupUnit, Keep, compare_group
-from mrprep.duplicates.layout import DOCUMENT, Corpus
+from mrprep.duplicates.layout import Corpus
 from mrprep.duplicates.shingle_files import shingle_units, write_shingles
-from mrprep.duplicates.texts import flat
+from mrprep.duplicates.sketches import Sketches
 from mrprep.duplicates.verdicts import VerdictUnit, write_verdicts
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.bands import Banding, choose
-from mrprep.minhash.documents import Documents
 from mrprep.minhash.signatures import Kernel
 from mrprep.minhash.sketch import Method
-from mrprep.minhash.sketch import sketch as sketch_documents
 from mrprep.options import Options as Base
-from mrprep.order import I64, U64
 
 VERSION = 2
 SKETCHED_BY = ("threshold", "ngram", "permutations", "recall", "kernel", "seed")
@@ -71,6 +64,10 @@ class Options(Base):
         """
         return choose(self.threshold, self.recall, self.permutations)
 
+    def method(self) -> Method:
+        """Return what decides the numbers of a sketch."""
+        return Method(self.banding(), self.ngram, self.seed, self.kernel)
+
 
 @dataclass(frozen=True)
 class Held:
@@ -80,61 +77,14 @@ class Held:
     parts: tuple[TextPart, ...]
 
 
+def sketches(options: Options | None) -> Sketches:
+    """Return what sketches batches of texts as they are written; of None, what does nothing."""
+    return Sketches(options.method() if options else None)
+
+
 def sketch_settings(options: Options) -> dict[str, Any]:
     """Return what decides the bytes of a sketch."""
     return {"version": VERSION, **options.model_dump(mode="json", include=set(SKETCHED_BY))}
-
-
-def sketch(texts: pa.Array | pa.ChunkedArray, ids: U64, options: Options) -> dict[str, npt.NDArray[Any]]:
-    """Sketch documents; rows of equal ids that follow each other are the pieces of one.
-
-    Args:
-        texts: string[n], cleaned.
-        ids: uint64[n], document ids.
-        options: of the stage.
-
-    Returns:
-        ``documents``: DOCUMENT[d]; ``bands``: uint64[bands, k], the keys of those marked ``banded``, in order.
-    """
-    data, offsets = flat(texts)
-    first = np.flatnonzero(np.concatenate([[True], ids[1:] != ids[:-1]])) if ids.size else np.empty(0, np.int64)
-    method = Method(options.banding(), options.ngram, options.seed, options.kernel)
-    found = sketch_documents(Documents(data, offsets, first), method)
-    documents = np.zeros(first.size, DOCUMENT)
-    documents["exact"] = _exact(data, offsets[np.append(first, ids.size)])
-    documents["units"] = found.units
-    documents["rows"] = np.diff(first, append=ids.size)
-    documents["banded"][found.banded] = True
-    return {"documents": documents, "bands": found.keys}
-
-
-def joined(sketches: Sequence[Mapping[str, npt.NDArray[Any]]], options: Options) -> dict[str, npt.NDArray[Any]]:
-    """Return the sketch of several batches of whole documents, in order, as one; of none, an empty one."""
-    none = sketch(pa.array([], pa.string()), np.empty(0, np.uint64), options)
-    return {name: np.concatenate([none[name], *(one[name] for one in sketches)], axis=-1) for name in none}
-
-
-class Sketches:
-    """Sketches batches of whole documents as they are written.
-
-    Args:
-        options: of the stage; None sketches nothing.
-    """
-
-    def __init__(self, options: Options | None) -> None:
-        self._options = options
-        self._done: list[dict[str, npt.NDArray[Any]]] = []
-
-    def add(self, texts: pa.Array, ids: U64) -> None:
-        """Sketch string[n] with the document ids uint64[n]."""
-        if self._options is not None:
-            self._done.append(sketch(texts, ids, self._options))
-
-    def save(self, out: Path) -> None:
-        """Write ``documents.npy`` and ``bands.npy``."""
-        if self._options is not None:
-            for name, array in joined(self._done, self._options).items():
-                np.save(out / f"{name}.npy", array)
 
 
 def run(
@@ -183,9 +133,3 @@ def _corpus(parts: Sequence[TextPart], held: Sequence[Held], sources: tuple[str,
     bases = accumulate((part.rows for part in every), initial=0)
     renumbered = tuple(replace(part, base=base) for part, base in zip(every, bases, strict=False))
     return Corpus(renumbered, tuple((build.name, len(build.parts)) for build in held), sources)
-
-
-def _exact(data: memoryview, bounds: I64) -> npt.NDArray[np.uint64]:
-    """Return XXH3-128 of each document, uint64[d, 2]."""
-    hashes = b"".join(xxhash.xxh3_128_digest(data[start:stop]) for start, stop in pairwise(bounds.tolist()))
-    return np.frombuffer(hashes, ">u8").reshape(-1, 2).astype(np.uint64)

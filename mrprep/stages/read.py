@@ -115,7 +115,7 @@ def _part(items: _Items, limit: int) -> Iterator[ReadItem]:
 
 
 def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
-    sketches = dedupe.Sketches(unit.dedupe if _is_sketched_here(unit.stages) else None)
+    sketches = dedupe.sketches(unit.dedupe if _is_sketched_here(unit.stages) else None)
     writer = TextPartWriter(out, sketches.add)
     flow = _documents(items, writer, strict=unit.strict)
     for name, stage in _maps(unit, writer):

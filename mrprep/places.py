@@ -38,5 +38,6 @@ def _texts(parts: Sequence[TextPart], dedupe: Path | None) -> Places:
             if dedupe:
                 yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"
     if dedupe:
+        yield layout.DUPLICATES, dedupe / "report.json"
         yield layout.CLUSTERS, dedupe / "clusters.parquet"
         yield layout.VERDICT, dedupe / "verdict.npy"

@@ -5,11 +5,12 @@ from typing import Any
 
 import orjson
 
-from mrprep.builddir.layout import RUN
+from mrprep.builddir.layout import DUPLICATES, RUN
 from mrprep.builddir.manifest import Build
 from mrprep.printable import printable
 
 _LISTED = 8
+_CLUSTERS = 3
 
 
 def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,9 +52,10 @@ def text_summary(build: Build) -> str:
     """Return the summary of a build for a terminal."""
     said = summary(build.manifest)
     run = orjson.loads(build.file(RUN).read_bytes())
+    found = orjson.loads(build.file(DUPLICATES).read_bytes()) if DUPLICATES in build.files else None
     return "\n".join(
         [
-            *_documents(said),
+            *_documents(said, found),
             *(_rows(said, build) if "splits" in said else _written(said, build)),
             *_not_read(said),
             *_phases(run, said["bytes"]),
@@ -62,7 +64,7 @@ def text_summary(build: Build) -> str:
     )
 
 
-def _documents(said: Mapping[str, Any]) -> Iterator[str]:
+def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iterator[str]:
     books = said["documents"]
     yield f"read        {said['records']:,} records, {said['files']:,} files, {_size(said['bytes'])}"
     if said["bad_records"]:
@@ -74,11 +76,31 @@ def _documents(said: Mapping[str, Any]) -> Iterator[str]:
     if books["duplicates"]:
         kinds = {name: said["duplicates"][name] for name in ("exact", "near", "chain") if said["duplicates"].get(name)}
         yield f"duplicates  {books['duplicates']:,}: {_counts(kinds)}"
-        if held := said["duplicates"].get("held"):
-            yield f"            held by earlier builds {held:,}"
+        if found:
+            yield from _duplicates(found, said.get("tokens", 0))
     if books["sampled_out"] or books["empty"]:
         yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
     yield f"kept        {books['kept']:,} documents"
+
+
+def _duplicates(found: Mapping[str, Any], tokens: int) -> Iterator[str]:
+    """Say where the duplicates were; tokens saved are as many as the text that stays has for its length."""
+    sources = found["sources"].values()
+    where = {
+        "within a source": sum(source["within"] for source in sources),
+        "between sources": sum(sum(source["between"].values()) for source in sources),
+        "held by earlier builds": sum(sum(source["held"].values()) for source in sources),
+    }
+    saved = tokens * found["removed_units"] / max(1, found["units"] - found["removed_units"])
+    share = f"{found['removed_units'] / max(1, found['units']):.1%} of the text"
+    yield f"            {', '.join(f'{count:,} {place}' for place, count in where.items() if count)}; {share}" + (
+        f", some {saved:,.0f} tokens saved" if tokens else ""
+    )
+    places = (
+        f"{each['removed']:,} for {f'{name} ' if (name := each['against']) else ''}{each['path']}:{each['line']}"
+        for each in found["largest"][:_CLUSTERS]
+    )
+    yield f"            largest clusters: {', '.join(places)}"
 
 
 def _rows(said: Mapping[str, Any], build: Build) -> Iterator[str]:

@@ -58,7 +58,7 @@ def test_what_is_there_wins_even_over_the_longer_and_the_first(old: Path, tmp_pa
     assert manifest["counts"]["duplicates"]["held"] == 5
     assert manifest["ledger"]["documents"]["duplicates"] == 6
     assert mrprep("verify", out).returncode == 0
-    assert "held by earlier builds 5" in said
+    assert "1 within a source, 5 held by earlier builds" in said
 
 
 def test_why_names_the_build_and_the_document(old: Path, tmp_path: Path) -> None:

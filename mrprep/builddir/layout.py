@@ -11,6 +11,7 @@ TEXT, DROPPED, FILES = (
     "report/files-{:05d}.parquet",
 )
 HITS = "report/hits-{:05d}.parquet"
+DUPLICATES = "report/duplicates.json"
 CLUSTERS = "dedup/clusters.parquet"
 SKETCH = "dedup/part-{:05d}/{}.npy"
 VERDICT = "dedup/verdict.npy"

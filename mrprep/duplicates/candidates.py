@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow.parquet as pq
 
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import HELD, RANKED, Corpus, Found, Group, documents_in
+from mrprep.duplicates.texts import sources_of
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.buckets import Buckets, merged, same_key
 from mrprep.minhash.clusters import components
@@ -117,12 +117,10 @@ def _priorities(corpus: Corpus, rows: npt.NDArray[np.int32]) -> Priorities:
 
 def _source_ranks(part: TextPart, ranks: Mapping[str, int]) -> Priorities:
     """Return the place of each row's source in the order of sources; zeros where there is no order."""
-    if not ranks or not part.rows:
+    if not ranks:
         return np.zeros(part.rows, np.int32)
-    table = pq.read_table(part.path / "text.parquet", columns=["source"], use_threads=False)
-    column = table.combine_chunks().column(0).chunk(0)
-    own = np.array([ranks[name] for name in column.dictionary.to_pylist()], np.int32)
-    found: Priorities = own.take(column.indices.to_numpy())
+    names, of_rows = sources_of(part)
+    found: Priorities = np.array([ranks[name] for name in names], np.int32).take(of_rows)
     return found
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrprep.builddir.tables import TextPart
 from mrprep.minhash.documents import Documents
 from mrprep.order import I64
 
@@ -22,6 +23,15 @@ def flat(texts: pa.Array | pa.ChunkedArray) -> tuple[memoryview, I64]:
     width = np.int64 if pa.types.is_large_string(array.type) else np.int32
     offsets = np.frombuffer(bounds, width)[array.offset : array.offset + len(array) + 1]
     return memoryview(data or b""), offsets.astype(np.int64)
+
+
+def sources_of(part: TextPart) -> tuple[list[str], I64]:
+    """Return the names of the sources of a part, and which of them each row is of."""
+    if not part.rows:
+        return [], np.empty(0, np.int64)
+    table = pq.read_table(part.path / "text.parquet", columns=["source"], use_threads=False)
+    column = table.combine_chunks().column(0).chunk(0)
+    return column.dictionary.to_pylist(), column.indices.to_numpy().astype(np.int64)
 
 
 class Batch(NamedTuple):

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from mrprep.builddir.tables import CLUSTERS
 from mrprep.duplicates.layout import HELD, REMOVED, Corpus, Found, Records
+from mrprep.duplicates.report import report
 from mrprep.order import I64
 
 KINDS = ("exact", "near", "chain")
@@ -30,7 +31,7 @@ class VerdictUnit:
 
 
 def write_verdicts(unit: VerdictUnit, out: Path) -> None:
-    """Write ``verdict.npy``, ``clusters.parquet`` and ``counts.json``."""
+    """Write ``verdict.npy``, ``clusters.parquet``, ``counts.json`` and ``report.json`` (see `report`)."""
     ranked = np.load(unit.found.ranked / "ranked.npy")
     near = np.concatenate([np.empty(0, REMOVED), *(np.load(path / "removed.npy") for path in unit.compared)])
     table = removals(ranked["copy_of"], near, unit.threshold)
@@ -55,6 +56,7 @@ def write_verdicts(unit: VerdictUnit, out: Path) -> None:
     counts = {kind: int(np.count_nonzero(table["kind"] == number)) for number, kind in enumerate(KINDS)}
     overflow = sum(json.loads((path / "overflow.json").read_text()) for path in unit.compared)
     (out / "counts.json").write_text(json.dumps({**counts, "held": int(held.sum()), "overflow": overflow}))
+    (out / "report.json").write_text(json.dumps(report(unit.corpus, ranked, table), indent=1, ensure_ascii=False))
 
 
 def _builds(corpus: Corpus) -> tuple[I64, list[str]]:

@@ -10,9 +10,9 @@ from mrprep.errors import MrprepError
 from mrprep.training import checkpoint, metrics, rundir
 
 
-def _snapshot(step):
+def _snapshot(step, valid=None):
     state = checkpoint.LoopState(
-        step=step, rows=step * 4, tokens=step * 100, seed=1, global_batch=4, manifest_sha256="ab"
+        step=step, rows=step * 4, tokens=step * 100, seed=1, global_batch=4, manifest_sha256="ab", valid_loss=valid
     )
     weights = {"model.norm.weight": np.full(3, step, np.float32)}
     return checkpoint.Snapshot(state, weights, {"step": np.array(step, np.float32)}, {"model_type": "llama"})
@@ -44,7 +44,18 @@ def test_a_damaged_checkpoint_is_passed_over(tmp_path, damage):
         weights.write_bytes(weights.read_bytes()[:-1])
     else:
         (path / "state.json" if damage == "no-state" else weights).unlink()
-    assert checkpoint.latest(tmp_path)[1].step == 5
+    said = []
+    assert checkpoint.latest(tmp_path, said.append)[1].step == 5
+    (line,) = said
+    culprit = "state.json" if damage == "no-state" else "model.safetensors"
+    assert f"step-00000010 is damaged and passed over: {culprit}" in line
+
+
+def test_the_best_and_the_milestones_stay_besides_the_newest(tmp_path):
+    losses = {4: 5.0, 6: 3.0, 8: 4.0, 9: None, 10: 3.5, 11: None}
+    for step, loss in losses.items():
+        checkpoint.save(tmp_path, _snapshot(step, loss), keep=2, keep_every=4)
+    assert sorted(int(p.name[5:]) for p in tmp_path.iterdir()) == [4, 6, 8, 10, 11]
 
 
 def test_a_half_written_one_is_no_checkpoint_and_is_replaced(tmp_path):
@@ -58,7 +69,9 @@ def test_a_half_written_one_is_no_checkpoint_and_is_replaced(tmp_path):
 
 
 def _metric(step, loss=1.0):
-    return metrics.Metric(step=step, loss=loss, lr=0.1, norm=1.0, tokens=8, tokens_per_s=2.0, seconds=4.0)
+    return metrics.Metric(
+        step=step, loss=loss, lr=0.1, norm=1.0, tokens=8, tokens_per_s=2.0, seconds=4.0, waited=0.1, skipped=False
+    )
 
 
 def test_a_follower_waits_for_whole_lines(tmp_path):

@@ -11,6 +11,7 @@ from mrprep.errors import MrprepError
 from mrprep.training import config
 from mrprep.training.run import train
 from mrprep.training.schedule import Schedule
+from mrprep.training.settings import LoopOptions
 
 
 @pytest.mark.parametrize(("name", "count"), [("7b", 6_738_415_616), ("1b", 1_100_048_384)])
@@ -83,6 +84,12 @@ def test_other_decays_by_hand():
     assert Schedule(peak=1.0, warmup=0, total=10, decay="constant").at(9) == 1.0
 
 
+def test_wsd_stays_at_the_peak_and_goes_down_in_a_line_at_the_end():
+    plan = Schedule(peak=1.0, warmup=2, total=20, floor=0.0, decay="wsd", tail=0.25)
+    assert [plan.at(k) for k in (0, 1, 2, 14, 15)] == [0.5, 1.0, 1.0, 1.0, 1.0]
+    assert [plan.at(k) for k in (16, 18, 19)] == pytest.approx([0.8, 0.4, 0.2])
+
+
 def _manifest(tmp_path, rows):
     (tmp_path / "train").mkdir()
     names = [f"train/train-{k:05d}.mindrecord" for k in range(2)]
@@ -106,8 +113,15 @@ def _manifest(tmp_path, rows):
 def test_more_rows_a_step_than_there_are_is_refused_before_the_start(tmp_path):
     _manifest(tmp_path, 11)
     with pytest.raises(MrprepError, match=r"12 rows \(micro batch 3 x 2 ranks x accumulation 2\).* 11"):
-        train(tmp_path, out=tmp_path / "run", micro_batch=3, ranks=2, accumulate=2)
+        train(tmp_path, out=tmp_path / "run", options=LoopOptions(micro_batch=3, ranks=2, accumulate=2))
     assert not (tmp_path / "run").exists()
+
+
+def test_a_global_batch_that_the_options_do_not_come_to_is_refused(tmp_path):
+    _manifest(tmp_path, 11)
+    options = LoopOptions(micro_batch=2, ranks=2)
+    with pytest.raises(MrprepError, match=r"--global-batch 8 is not 4 \(micro batch 2 x 2 ranks x accumulation 1\)"):
+        train(tmp_path, out=tmp_path / "run", options=options, global_batch=8)
 
 
 def test_a_missing_index_is_refused_before_the_start(tmp_path):

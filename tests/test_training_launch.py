@@ -44,7 +44,7 @@ def test_ranks_are_told_who_they_are_and_the_scheduler_is_not_waited_for(tmp_pat
 
 def test_one_rank_needs_no_scheduler(tmp_path):
     run_ranks(_command("assert 'MS_ROLE' not in os.environ"), 1, tmp_path, lambda: None)
-    assert [p.name for p in tmp_path.iterdir()] == ["rank-0.log"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["rank-0.beat", "rank-0.log"]
 
 
 @pytest.mark.parametrize(
@@ -66,19 +66,63 @@ def test_a_failed_rank_ends_all_within_five_seconds_with_a_sentence(tmp_path, bo
     assert not _children()
 
 
-LAUNCHER = """
-import sys
-from pathlib import Path
-from mrprep.training.launch import run_ranks
-try:
-    run_ranks(sys.argv[2:], 2, Path(sys.argv[1]), lambda: None)
-except KeyboardInterrupt:
-    sys.exit(130)
+HANGS = """
+from mrprep.training.heartbeat import Heart
+heart = Heart()
+heart.beat(6, "computing")
+if rank == 1:
+    heart.beat(7, "reading its rows")
+else:
+    heart.beat(7, "computing")
+time.sleep(99)
+"""
+STOPPED = """
+from mrprep.training.heartbeat import Heart
+Heart().beat(7, "computing")
+if rank == 1: os.kill(os.getpid(), signal.SIGSTOP)
+time.sleep(99)
 """
 
 
-def _launch(logs: Path) -> tuple[subprocess.Popen, list[psutil.Process]]:
-    body = "Path = __import__('pathlib').Path; Path(f'up{rank}').touch(); time.sleep(99)"
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (HANGS, r"rank-1 hangs: its last sign of life was step 8, reading its rows; the others wait .* after 1 s"),
+        (STOPPED, r"rank-1 is stopped: its last sign of life was step 8, computing"),
+    ],
+)
+def test_a_rank_that_hangs_is_named(tmp_path, body, says):
+    with pytest.raises(MrprepError, match=says):
+        run_ranks(_command(body), 3, tmp_path, lambda: None, hang_after=1)
+    assert not _children()
+
+
+def test_slow_ranks_that_give_signs_of_life_are_left_alone(tmp_path):
+    body = """
+from mrprep.training.heartbeat import Heart
+for step in range(8):
+    Heart().beat(step, "computing")
+    time.sleep(0.25)
+"""
+    assert run_ranks(_command(body), 1, tmp_path, lambda: None, hang_after=1) is None
+
+
+LAUNCHER = """
+import os, sys
+from pathlib import Path
+from mrprep.training.launch import run_ranks
+try:
+    number = run_ranks(sys.argv[2:], 2, Path(sys.argv[1]), lambda: None)
+except KeyboardInterrupt:
+    os._exit(99)
+sys.exit(128 + number)
+"""
+UP = "Path = __import__('pathlib').Path; Path(f'up{rank}').touch(); time.sleep(99)"
+GOOD = "signal.signal(signal.SIGTERM, lambda *_: (Path(f'saved{rank}').touch(), os._exit(0)))\n" + UP
+DEAF = "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n" + UP
+
+
+def _launch(logs: Path, body: str) -> tuple[subprocess.Popen, list[psutil.Process]]:
     launcher = subprocess.Popen([sys.executable, "-c", LAUNCHER, str(logs), *_command(body)], start_new_session=True)
     deadline = time.monotonic() + 20
     while len(list(logs.glob("up*"))) < 3 and time.monotonic() < deadline:
@@ -93,9 +137,28 @@ def _gone(ranks: list[psutil.Process]) -> bool:
 
 
 @pytest.mark.parametrize("to", ["process", "group"])
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, -15), (signal.SIGINT, 130)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGKILL, -9), (signal.SIGTERM, 143), (signal.SIGINT, 130)])
 def test_no_orphan_however_the_launcher_ends(tmp_path, number, code, to):
-    launcher, ranks = _launch(tmp_path)
+    launcher, ranks = _launch(tmp_path, UP)
     os.killpg(launcher.pid, number) if to == "group" else launcher.send_signal(number)
     assert launcher.wait(5) == code
+    assert _gone(ranks)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_asked_to_stop_the_ranks_end_by_themselves(tmp_path, number, code):
+    launcher, ranks = _launch(tmp_path, GOOD)
+    launcher.send_signal(number)
+    assert launcher.wait(5) == code
+    assert sorted(p.name for p in tmp_path.glob("saved*")) == ["saved0", "saved1"]
+    assert _gone(ranks)
+
+
+def test_a_second_interrupt_stops_at_once_though_no_rank_listens(tmp_path):
+    launcher, ranks = _launch(tmp_path, DEAF)
+    launcher.send_signal(signal.SIGINT)
+    time.sleep(0.5)
+    assert launcher.poll() is None
+    launcher.send_signal(signal.SIGINT)
+    assert launcher.wait(5) == 99
     assert _gone(ranks)

@@ -1,9 +1,16 @@
 """Whole runs through the launcher, shared by the tests: a few seconds of training each, 5-10 s of starting."""
 
 import math
+import os
+import re
 import shutil
+import signal
+import socket
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import psutil
@@ -11,13 +18,29 @@ import pytest
 from training_build import write_build
 
 from mrprep.errors import MrprepError
-from mrprep.training import metrics
+from mrprep.training import checkpoint, metrics
 from mrprep.training.run import train
+from mrprep.training.schedule import ScheduleOptions
+from mrprep.training.settings import LoopOptions
+from mrprep.training.stopping import TerminatedRunError
 
 pytestmark = pytest.mark.mindspore
 
 VOCAB, STEPS = 64, 30
-PLAN = {"model": "tiny", "lr": 3e-3, "warmup": 3, "save_every": 10, "say": lambda line: None}
+SCHEDULE = ScheduleOptions(peak=3e-3, warmup=3)
+
+
+def _train(build, out, steps=STEPS, say=lambda line: None, model="tiny", new_data=False, **options):
+    return train(
+        build,
+        out=out,
+        model=model,
+        steps=steps,
+        schedule=SCHEDULE,
+        options=LoopOptions(**{"save_every": 10, **options}),
+        new_data=new_data,
+        say=say,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +57,7 @@ def build(tmp_path_factory):
 @pytest.fixture(scope="module")
 def alone(build, tmp_path_factory):
     """One rank on whole batches, undisturbed."""
-    return train(build, out=tmp_path_factory.mktemp("alone"), micro_batch=8, steps=STEPS, **PLAN)
+    return _train(build, tmp_path_factory.mktemp("alone"), micro_batch=8)
 
 
 def _losses(run):
@@ -56,29 +79,50 @@ def test_logs_of_a_good_run_are_clean(alone):
     assert "NumPy" not in log
 
 
-def test_resume_is_equal_to_the_last_bit(alone, build, tmp_path):
-    shutil.copytree(alone.run, tmp_path / "run")
-    shutil.rmtree(tmp_path / "run/checkpoints/step-00000030")
-    said = []
-    again = train(build, out=tmp_path / "run", micro_batch=8, steps=STEPS, **PLAN | {"say": said.append})
+def _signal_after(step, run, number):
+    """Send this process, the launcher, a signal once ``step`` steps are done."""
+
+    def wait_and_send():
+        while len(metrics.read(run / "metrics.jsonl")) < step:
+            time.sleep(0.02)
+        os.kill(os.getpid(), number)
+
+    threading.Thread(target=wait_and_send, daemon=True).start()
+
+
+def test_stopped_by_a_signal_and_resumed_it_is_equal_to_the_last_bit(alone, build, tmp_path):
+    """Nothing is lost by SIGTERM; a damaged checkpoint costs the steps since the one before."""
+    run, said = tmp_path / "run", []
+    _signal_after(22, run, signal.SIGTERM)
+    with pytest.raises(TerminatedRunError, match=r"stopped after step \d+ of 30, with a checkpoint") as caught:
+        _train(build, run, micro_batch=8)
+    assert caught.value.exit_code == 143
+    (stopped,) = [int(word) for word in re.findall(r"step (\d+)", str(caught.value))]
+    assert 22 <= stopped < STEPS
+    assert len(_losses(run)) == stopped
+    assert _losses(run) == _losses(alone.run)[:stopped]
+
+    (run / f"checkpoints/step-{stopped:08d}/model.safetensors").write_bytes(b"damaged")
+    again = _train(build, run, micro_batch=8, say=said.append)
+    assert any(f"step-{stopped:08d} is damaged and passed over" in line for line in said)
     assert "going on after step 20" in said
-    assert _losses(again.run) == _losses(alone.run)
+    assert _losses(run) == _losses(alone.run)
     for name in ("model.safetensors", "optimizer.safetensors"):
         assert (again.checkpoint / name).read_bytes() == (alone.checkpoint / name).read_bytes()
 
 
 def test_other_data_seed_or_batch_than_the_checkpoint_s_is_refused(alone, build):
     with pytest.raises(MrprepError, match="the seed 0, now it is 1"):
-        train(build, out=alone.run, micro_batch=8, steps=STEPS, seed=1, **PLAN)
+        _train(build, alone.run, micro_batch=8, seed=1)
     with pytest.raises(MrprepError, match="the global batch 8, now it is 4"):
-        train(build, out=alone.run, micro_batch=4, steps=STEPS, **PLAN)
+        _train(build, alone.run, micro_batch=4)
     with pytest.raises(MrprepError, match="hidden_size 128, now it is 256"):
-        train(build, out=alone.run, micro_batch=8, steps=STEPS, **PLAN | {"model": "10m"})
+        _train(build, alone.run, micro_batch=8, model="10m")
 
 
 def test_a_finished_run_is_not_run_again(alone, build):
     began = time.monotonic()
-    assert train(build, out=alone.run, micro_batch=8, steps=STEPS, **PLAN) == alone
+    assert _train(build, alone.run, micro_batch=8) == alone
     assert time.monotonic() - began < 1
 
 
@@ -98,15 +142,33 @@ def test_two_ranks_killed_and_resumed_give_the_losses_of_one(alone, build, tmp_p
     killer = threading.Thread(target=_kill_a_rank_after, args=(12, run, seen), daemon=True)
     killer.start()
     with pytest.raises(MrprepError, match=r"rank-1 was killed by SIGKILL.*rank-1\.log"):
-        train(build, out=run, ranks=2, micro_batch=4, steps=STEPS, **PLAN)
+        _train(build, run, ranks=2, micro_batch=4)
     assert time.monotonic() - seen["at"] < 5
     assert len(seen["ranks"]) == 3
     assert not psutil.wait_procs(seen["ranks"], timeout=2)[1]
 
-    again = train(build, out=run, ranks=2, micro_batch=4, steps=STEPS, **PLAN)
+    again = _train(build, run, ranks=2, micro_batch=4)
     assert again.steps == STEPS
     assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5  # fp32 sums in another order
     assert not psutil.Process().children(recursive=True)
+
+
+def test_under_an_msrun_of_the_user_s_own_the_same_command_just_runs(alone, build, tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    scripts = Path(sys.executable).parent
+    subprocess.run(
+        [
+            "msrun", "--worker_num=2", "--local_worker_num=2", f"--master_port={port}", "--join=True",
+            f"--log_dir={tmp_path / 'logs'}",
+            scripts / "mrprep", "train", build, "--out", tmp_path / "run", "--micro-batch", "4",
+            "--steps", str(STEPS), "--lr", "3e-3", "--warmup", "3",
+        ],
+        check=True, capture_output=True, timeout=120, env=os.environ | {"PATH": f"{scripts}:{os.environ['PATH']}"},
+    )  # fmt: skip
+    assert np.abs(np.subtract(_losses(tmp_path / "run"), _losses(alone.run))).max() < 1e-5
+    assert checkpoint.latest(tmp_path / "run/checkpoints")[1].step == STEPS
 
 
 def test_an_error_in_a_rank_is_one_sentence_with_its_log(build, tmp_path):
@@ -115,5 +177,5 @@ def test_an_error_in_a_rank_is_one_sentence_with_its_log(build, tmp_path):
     shutil.copytree(build, broken)
     (broken / "train/train-00001.mindrecord").write_bytes(b"no MindRecord")
     with pytest.raises(MrprepError, match=r"rank-0: .*log: .*rank-0\.log") as caught:
-        train(broken, out=tmp_path / "run", micro_batch=8, steps=2, **PLAN)
+        _train(broken, tmp_path / "run", micro_batch=8, steps=2)
     assert "\n" not in str(caught.value)

@@ -140,13 +140,15 @@ def test_adamw_equals_torch_s_algorithm(ms):
         assert np.abs(parameter.asnumpy() - value).max() < 1e-6
 
 
-def _step(ms, model, *, accumulate=1, clip=1e9, decay=0.0):
+def _step(ms, model, *, accumulate=1, clip=1e9, decay=0.0, z_loss=0.0):
     from mrprep.training.data import splitter
     from mrprep.training.optimizer import AdamW
     from mrprep.training.step import TrainStep
 
     optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, decay)
-    return TrainStep(model, optimizer, splitter("flat", PAD, EOD), ranks=1, accumulate=accumulate, clip=clip)
+    return TrainStep(
+        model, optimizer, splitter("flat", PAD, EOD), ranks=1, accumulate=accumulate, clip=clip, z_loss=z_loss
+    )
 
 
 def _rows():
@@ -182,6 +184,65 @@ def test_rows_filled_up_with_eod_for_want_of_a_pad_id(ms):
     rows = np.array([[5, 6, EOD, 7, EOD, EOD, EOD], [EOD, 5, EOD, 6, 7, 8, EOD]], np.int32)
     mask = splitter("flat", None, EOD)(ms.Tensor(rows))[2].asnumpy()
     assert mask.tolist() == [[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]]
+
+
+def test_a_step_at_its_limit_changes_no_weight_and_the_wish_to_stop_is_heard(ms):
+    model = _model(ms)
+    step, rows = _step(ms, model, decay=0.1), [(ms.Tensor(_rows()),)]
+    free = step(rows, 0.0)
+    before = _weights(model)
+    for limits in ((free.loss, np.inf), (np.inf, free.norm)):
+        outcome = step(rows, 1e-2, limits, stop=True)
+        assert (outcome.skipped, outcome.stop, outcome.loss) == (True, True, free.loss)
+    assert all((_weights(model)[name] == value).all() for name, value in before.items())
+    outcome = step(rows, 1e-2, (free.loss * 1.001, free.norm * 1.001))
+    assert (outcome.skipped, outcome.stop) == (False, False)
+    assert any((_weights(model)[name] != value).any() for name, value in before.items())
+
+
+def test_z_loss_pulls_the_softmax_s_denominator_towards_one_and_is_not_in_the_loss(ms):
+    """One step of the plain and of the z-loss objective: the second lowers log(Z)^2 more."""
+
+    def log_z_squared(model):
+        logits = model(ms.Tensor(_rows()[:, :-1])).asnumpy().astype(np.float64)
+        mask = (_rows()[:, 1:] != PAD).reshape(-1)
+        return (np.log(np.exp(logits).sum(-1)) ** 2)[mask].mean()
+
+    models = [_model(ms), _model(ms)]
+    losses = [
+        _step(ms, model, z_loss=weight)([(ms.Tensor(_rows()),)], 1e-3).loss
+        for model, weight in zip(models, (0.0, 1.0), strict=True)
+    ]
+    assert losses[0] == losses[1]
+    plain, pulled = (log_z_squared(model) for model in models)
+    assert pulled < plain
+
+
+def test_embeddings_can_be_spared_the_decay(ms):
+    from mrprep.training.optimizer import AdamW
+
+    model = _model(ms)
+    optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, 0.1, decay_embeddings=False)
+    spared = {p.name for p, rate in zip(model.trainable_params(), optimizer.decays, strict=True) if not rate}
+    norms = {p.name for p in model.trainable_params() if p.ndim == 1}
+    assert spared == norms | {"model.embed_tokens.weight", "lm_head.weight"}
+
+
+def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
+    from mrprep.training.data import splitter
+    from mrprep.training.score import Scorer, total
+
+    model, shards = _model(ms, _config().model_copy(update={"vocab_size": 60})), read_shards(numbered)
+    scorer = Scorer(model, splitter("flat", PAD, EOD), 4)
+    beats = []
+    rows = np.array([5, 0, 52, 7, 7, 30])
+    losses, mask = scorer(shards, rows, lambda: beats.append(1))
+    assert losses.shape == mask.shape == (6, SEQ)
+    assert len(beats) == 2
+    whole = _step(ms, model)([(ms.Tensor(np.repeat(rows[:, None] + 1, SEQ + 1, 1).astype(np.int32)),)], 0.0)
+    sums = total(losses, mask)
+    assert sums.tokens == whole.tokens
+    assert sums.loss / sums.tokens == pytest.approx(whole.loss, abs=1e-6)
 
 
 def test_buckets_cover_all_and_stay_small():

@@ -1,9 +1,12 @@
 """``mrprep train``: a pretraining run on the shards of a build."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
+
+Decay = Literal["cosine", "linear", "wsd", "constant"]
+OnSpike = Literal["skip", "stop", "ignore"]
 
 
 def train(
@@ -16,31 +19,74 @@ def train(
     steps: Annotated[int | None, typer.Option(help="Steps of the whole run.  [default: one epoch]", min=1)] = None,
     micro_batch: Annotated[int, typer.Option(help="Rows a forward pass of one rank.", min=1)] = 4,
     accumulate: Annotated[int, typer.Option(help="Forward passes a step.", min=1)] = 1,
+    global_batch: Annotated[
+        int | None, typer.Option(help="Checked: micro batch x ranks x accumulation.", show_default=False)
+    ] = None,
     lr: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-3,
     warmup: Annotated[int, typer.Option(help="Steps until it is reached.", min=0)] = 10,
+    decay: Annotated[
+        Literal["cosine", "linear", "wsd", "constant"], typer.Option(help="Way down; wsd goes down in the last fifth.")
+    ] = "cosine",
+    weight_decay: Annotated[float, typer.Option(help="AdamW's; norms have none.", min=0)] = 0.1,
+    decay_embeddings: Annotated[bool, typer.Option(help="Whether embedding and output layer decay too.")] = True,
+    z_loss: Annotated[float, typer.Option(help="Weight of log(Z)^2 (1e-4 in PaLM).", min=0)] = 0.0,
     seed: Annotated[int, typer.Option(help="Seed of the weights and of the order of rows.")] = 0,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 100,
+    save_minutes: Annotated[
+        float | None, typer.Option(help="Minutes after which one is due as well.", show_default=False)
+    ] = None,
+    keep: Annotated[int, typer.Option(help="Newest checkpoints kept, besides the best.", min=1)] = 2,
+    keep_every: Annotated[
+        int | None, typer.Option(help="Keep those of multiples of this step too.", min=1, show_default=False)
+    ] = None,
+    valid_every: Annotated[int, typer.Option(help="Steps between looks at the valid split.", min=1)] = 100,
+    valid_rows: Annotated[int, typer.Option(help="Its rows looked at; 0: none.", min=0)] = 512,
+    on_spike: Annotated[
+        Literal["skip", "stop", "ignore"], typer.Option(help="A step whose loss or norm is far out.")
+    ] = "skip",
+    hang_after: Annotated[float, typer.Option(help="Seconds without a sign of life that end the run.")] = 600.0,
+    new_data: Annotated[bool, typer.Option("--new-data", help="Go on, though the build is another.")] = False,
 ) -> None:
-    """Train a Llama-style model on the train split, over data-parallel ranks."""
+    """Train a Llama-style model on the train split, over data-parallel ranks; Ctrl-C stops with a checkpoint."""
     from mrprep.builddir.find import find_build
     from mrprep.cli.terminal import say
+    from mrprep.training.metrics import told
     from mrprep.training.run import train as run
+    from mrprep.training.schedule import ScheduleOptions
+    from mrprep.training.settings import LoopOptions
 
     found = find_build(build, shards=True)
     result = run(
         found.path,
         out=out,
         model=model,
-        ranks=ranks,
         steps=steps,
-        micro_batch=micro_batch,
-        accumulate=accumulate,
-        lr=lr,
-        warmup=warmup,
-        seed=seed,
-        save_every=save_every,
+        schedule=ScheduleOptions(peak=lr, warmup=warmup, decay=decay),
+        options=LoopOptions(
+            ranks=ranks,
+            micro_batch=micro_batch,
+            accumulate=accumulate,
+            seed=seed,
+            save_every=save_every,
+            save_minutes=save_minutes,
+            keep=keep,
+            keep_every=keep_every,
+            valid_every=valid_every,
+            valid_rows=valid_rows,
+            on_spike=on_spike,
+            hang_after=hang_after,
+            weight_decay=weight_decay,
+            decay_embeddings=decay_embeddings,
+            z_loss=z_loss,
+        ),
+        global_batch=global_batch,
+        new_data=new_data,
         say=say,
     )
+    if result is None:  # another rank of an msrun tells
+        return
     print(f"loss {result.first_loss:.4f} -> {result.last_loss:.4f} in {result.steps} steps, {result.tokens:,} tokens")
+    if result.valid:
+        print(f"validation  {told(result.valid)}")
     print(f"weights     {result.checkpoint}")
     print(f"metrics     {result.run / 'metrics.jsonl'}")

@@ -2,13 +2,18 @@
 
     run         from a build to a trained model          settings    what decides a run
     rundir      the directory of a run                   launch      starts and watches the ranks
-    lifeline    no orphans                               worker      what one rank runs
+    lifeline    no orphans                               heartbeat   which rank hangs
+    stopping    Ctrl-C and SIGTERM                       msrun       ranks that someone else started
+    worker      what one rank runs                       parts       what it holds
     loop        the steps of one rank                    step        the compiled step
+    spikes      what is far out                          guard       what becomes of it
+    incident    which lines of text were in it           score       losses of single tokens
+    validate    validation loss                          keeper      when to validate and to save
+    checkpoint  published by rename                      resume      back to where a run stood
     model       Llama                                    config      its shapes
     optimizer   AdamW                                    schedule    learning rate
     data        rows in order                            shards      what the manifest says
-    checkpoint  published by rename                      metrics, progress
+    metrics, progress
 
-MindSpore is imported by ``model``, ``optimizer``, ``step``, ``data`` and ``loop``; ``worker`` imports them
-inside a function.
+MindSpore is imported at the top only of modules that ``worker`` imports inside a function.
 """

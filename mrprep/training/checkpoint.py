@@ -8,7 +8,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from pydantic import Field
 
 from mrprep.options import Options
+from mrprep.printable import printable
 
 Arrays = Mapping[str, npt.NDArray[np.float32]]
 
@@ -37,6 +38,16 @@ class LoopState(Options):
     """Rows a step."""
     manifest_sha256: str
     """The data."""
+    data_from: int = 0
+    """Step at which training on this data began."""
+    valid_loss: float | None = None
+    """Mean validation loss at this step, nats, if it was looked at."""
+    best_loss: float | None = None
+    """Lowest so far."""
+    recent: tuple[tuple[float, float], ...] = ()
+    """Loss and gradient norm of the last good steps, see ``spikes``."""
+    spikes: int = 0
+    """Skipped steps in a row up to this one."""
     files: dict[str, str] = Field(default_factory=dict)
     """sha256 of each other file in the directory."""
 
@@ -55,8 +66,11 @@ class Snapshot:
     """Hugging Face's ``config.json``."""
 
 
-def save(directory: Path, snapshot: Snapshot, keep: int) -> Path:
-    """Publish a checkpoint in ``directory``, take away the oldest beyond ``keep``, and return its path."""
+def save(directory: Path, snapshot: Snapshot, keep: int, keep_every: int | None = None) -> Path:
+    """Publish a checkpoint in ``directory`` and return its path; take away what need not be kept.
+
+    Kept are the newest ``keep``, the one of lowest validation loss, and those of steps that ``keep_every`` divides.
+    """
     from safetensors.numpy import save_file
 
     final = directory / f"step-{snapshot.state.step:08d}"
@@ -73,17 +87,21 @@ def save(directory: Path, snapshot: Snapshot, keep: int) -> Path:
     _sync_and_hash(staging / "state.json")
     _remove(final)
     staging.rename(final)
-    for old in _published(directory)[:-keep]:
-        _remove(old)
+    _thin_out(directory, keep, keep_every)
     return final
 
 
-def latest(directory: Path) -> tuple[Path, LoopState] | None:
-    """Return the newest checkpoint whose files have their hashes; damaged ones are passed over."""
+def _silent(line: str) -> None:
+    pass
+
+
+def latest(directory: Path, say: Callable[[str], None] = _silent) -> tuple[Path, LoopState] | None:
+    """Return the newest checkpoint whose files have their hashes; ``say`` hears of those passed over, and why."""
     for path in reversed(_published(directory)):
-        state = _sound(path)
-        if state is not None:
-            return path, state
+        try:
+            return path, _checked(path)
+        except (OSError, ValueError) as error:
+            say(f"{printable(str(path))} is damaged and passed over: {printable(str(error))}")
     return None
 
 
@@ -98,13 +116,35 @@ def _published(directory: Path) -> list[Path]:
     return sorted(directory.glob("step-*"))
 
 
-def _sound(checkpoint: Path) -> LoopState | None:
+def _thin_out(directory: Path, keep: int, keep_every: int | None) -> None:
+    published = _published(directory)
+    states = {path: state for path in published if (state := _state(path))}
+    judged = [(state.valid_loss, state.step, path) for path, state in states.items() if state.valid_loss is not None]
+    best = min(judged)[-1] if judged else None
+    for path in published[:-keep]:
+        milestone = keep_every and path in states and states[path].step % keep_every == 0
+        if path != best and not milestone:
+            _remove(path)
+
+
+def _state(checkpoint: Path) -> LoopState | None:
     try:
-        state = LoopState.model_validate_json((checkpoint / "state.json").read_bytes())
-        hashes = {name: _hash(checkpoint / name) for name in state.files}
+        return LoopState.model_validate_json((checkpoint / "state.json").read_bytes())
     except (OSError, ValueError):
         return None
-    return state if hashes == state.files else None
+
+
+def _checked(checkpoint: Path) -> LoopState:
+    """Return the state of a checkpoint; ValueError or OSError says what is wrong with it."""
+    state = _state(checkpoint)
+    if state is None:
+        raise ValueError("state.json is missing or cannot be read")
+    for name, digest in state.files.items():
+        if not (checkpoint / name).is_file():
+            raise ValueError(f"{name} is missing")
+        if _hash(checkpoint / name) != digest:
+            raise ValueError(f"{name} does not have the SHA-256 that state.json gives it")
+    return state
 
 
 def _hash(path: Path) -> str:

@@ -52,7 +52,7 @@ def steps(
     Steps are counted from 0 over the whole run; after the last whole step of an epoch the next epoch begins.
     """
     for first, indices in stretches(shards.rows, share, start, stop):
-        batches = iter(_read(shards, share, indices))
+        batches = iter(read(shards, indices, share.micro_batch))
         count = len(indices) // (share.micro_batch * share.accumulate)
         for step in range(first, first + count):
             yield step, [tuple(next(batches)) for _ in range(share.accumulate)]
@@ -72,7 +72,8 @@ def stretches(rows: int, share: Share, start: int, stop: int) -> Iterator[tuple[
         start += count
 
 
-def _read(shards: TrainingShards, share: Share, indices: npt.NDArray[np.int64]) -> Iterator[list[Tensor]]:
+def read(shards: TrainingShards, indices: npt.NDArray[np.int64], batch: int) -> Iterator[list[Tensor]]:
+    """Return an iterator over the rows of a split in the order asked for, in whole batches of their columns."""
     if indices.min() < 0 or indices.max() >= shards.rows:  # SubsetSampler would wrap them in silence
         raise BugError(f"row indices outside 0..{shards.rows - 1}")
     reader = dataset.MindDataset(
@@ -81,7 +82,7 @@ def _read(shards: TrainingShards, share: Share, indices: npt.NDArray[np.int64]) 
         sampler=dataset.SubsetSampler(indices.tolist()),
         num_parallel_workers=1,
     )
-    batches = reader.batch(share.micro_batch, drop_remainder=True, num_parallel_workers=1)
+    batches = reader.batch(batch, drop_remainder=True, num_parallel_workers=1)
     iterator: Iterator[list[Tensor]] = batches.create_tuple_iterator(num_epochs=1)
     return iterator
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training import lifeline
+from mrprep.training import heartbeat, lifeline
+from mrprep.training.stopping import StopRequest
 
 POLL = 0.1
 """Seconds between two looks at the ranks."""
@@ -28,31 +29,45 @@ class _Process:
     popen: subprocess.Popen[bytes]
     log: Path
 
+    @property
+    def beat(self) -> Path:
+        return self.log.with_suffix(".beat")
 
-def run_ranks(command: Sequence[str], ranks: int, logs: Path, watch: Callable[[], None]) -> None:
-    """Run a command as ``ranks`` processes until all have ended well; call it from the main thread.
+
+def run_ranks(
+    command: Sequence[str], ranks: int, logs: Path, watch: Callable[[], None], hang_after: float = 600
+) -> int | None:
+    """Run a command as ``ranks`` processes until all have ended; call it from the main thread.
+
+    The first Ctrl-C or SIGTERM is passed on to the ranks as SIGTERM, which they answer by ending well.
 
     Args:
         command: what each rank runs; its place among the ranks is in its environment, as MindSpore reads it.
         ranks: how many; more than one get a scheduler process beside them.
         logs: directory of ``rank-0.log`` and so on, emptied of earlier ones; where the ranks work.
         watch: called every ``POLL`` seconds.
+        hang_after: seconds without a sign of life of any rank (``heartbeat``) that end the run.
+
+    Returns:
+        The signal on which the ranks were asked to stop, None if they were not.
 
     Raises:
-        MrprepError: a rank failed or was killed; the first one to is named, with its log.
-        KeyboardInterrupt: after all ranks are stopped.
+        MrprepError: a rank failed, was killed or hangs; it is named, with its log.
+        KeyboardInterrupt: at the second Ctrl-C, after all ranks are killed.
     """
     logs.mkdir(parents=True, exist_ok=True)
     for old in logs.iterdir():
         old.unlink()
     processes: list[_Process] = []
-    try:
-        for name, environment in _roles(ranks):
-            processes.append(_start(name, environment, command, logs))
-        _wait(processes, logs, watch)
-    finally:
-        _stop(processes)
+    with StopRequest() as request:
+        try:
+            for name, environment in _roles(ranks):
+                processes.append(_start(name, environment, command, logs))
+            _wait(processes, logs, watch, request, hang_after)
+        finally:
+            _kill(processes)
     watch()
+    return request.number
 
 
 def _roles(ranks: int) -> list[tuple[str, dict[str, str]]]:
@@ -78,11 +93,13 @@ def _free_port() -> int:
 
 
 def _start(name: str, environment: dict[str, str], command: Sequence[str], logs: Path) -> _Process:
-    log = logs / f"{name}.log"
+    log, beat = logs / f"{name}.log", logs / f"{name}.beat"
+    beat.touch()
+    files = {lifeline.ERROR_FILE: str(log.with_suffix(".error")), heartbeat.BEAT_FILE: str(beat)}
     with log.open("wb") as output:
         popen = subprocess.Popen(
             command,
-            env=os.environ | environment | {lifeline.ERROR_FILE: str(logs / f"{name}.error")},
+            env=os.environ | environment | files,
             cwd=logs,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -92,16 +109,35 @@ def _start(name: str, environment: dict[str, str], command: Sequence[str], logs:
     return _Process(name, popen, log)
 
 
-def _wait(processes: list[_Process], logs: Path, watch: Callable[[], None]) -> None:
+def _wait(
+    processes: list[_Process], logs: Path, watch: Callable[[], None], request: StopRequest, hang_after: float
+) -> None:
     ranks = [p for p in processes if p.name != _SCHEDULER]
-    while True:
+    asked = False
+    while not all(p.popen.poll() == 0 for p in ranks):
         failed = [p for p in processes if p.popen.poll() not in (None, 0)]
+        if asked and all(p.popen.returncode == -signal.SIGTERM for p in failed) and failed:
+            return  # so early that they did not listen yet
         if failed:
             raise MrprepError(_sentence(failed, logs))
-        if all(p.popen.poll() == 0 for p in ranks):
-            return
+        if request.number is not None and not asked:
+            asked = True
+            for rank in ranks:
+                rank.popen.terminate()
+        _check_life([p for p in ranks if p.popen.poll() is None], hang_after)
         watch()
         time.sleep(POLL)
+
+
+def _check_life(ranks: list[_Process], hang_after: float) -> None:
+    if not ranks:
+        return
+    notes = heartbeat.read_notes({p.name: p.beat for p in ranks}, {p.name: p.popen.pid for p in ranks})
+    sentence = heartbeat.hanging(notes, hang_after)
+    if sentence:
+        raise MrprepError(
+            f"{sentence}; all were stopped after {hang_after:g} s (logs: {printable(str(ranks[0].log.parent))})"
+        )
 
 
 def _sentence(failed: list[_Process], logs: Path) -> str:
@@ -118,7 +154,7 @@ def _sentence(failed: list[_Process], logs: Path) -> str:
     return f"{first.name} ended with exit code {first.popen.returncode} (log: {printable(str(first.log))})"
 
 
-def _stop(processes: list[_Process]) -> None:
+def _kill(processes: list[_Process]) -> None:
     """Kill what still runs; at a good end that is the scheduler, which would look round only every 5 s."""
     for process in processes:
         process.popen.kill()

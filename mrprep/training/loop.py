@@ -1,89 +1,65 @@
 """The training loop of one rank."""
 
 import time
-from pathlib import Path
+from collections.abc import Callable, Iterator
 
-from mindspore import Tensor
-
-from mrprep.training import checkpoint, data
+from mrprep.errors import MrprepError
+from mrprep.training import data, guard
+from mrprep.training.heartbeat import COMPUTING
+from mrprep.training.keeper import Keeper
 from mrprep.training.metrics import Metric, MetricsFile
-from mrprep.training.model import Llama
-from mrprep.training.optimizer import AdamW
+from mrprep.training.parts import Parts, assemble
 from mrprep.training.settings import Settings
-from mrprep.training.shards import TrainingShards, read_shards
-from mrprep.training.step import Outcome, TrainStep
+from mrprep.training.step import Columns, Outcome
+
+Rows = Iterator[tuple[int, list[Columns]]]
 
 
-def run(settings: Settings, rank: int) -> None:
-    """Train from the newest checkpoint, or from new weights, to the last step of the schedule.
+def run(settings: Settings, rank: int, asked_to_stop: Callable[[], bool]) -> None:
+    """Train from the newest checkpoint, or from new weights, to the last step, or until asked to stop.
 
-    Rank 0 writes metrics and checkpoints; all ranks hold the same weights.
+    Rank 0 writes metrics, checkpoints and incidents; all ranks hold the same weights.
+
+    Raises:
+        MrprepError: on rank 0, after the checkpoint: too many steps in a row were far out.
     """
-    shards = read_shards(settings.build)
-    share = data.Share(settings.seed, settings.micro_batch, settings.accumulate, rank, settings.ranks)
-    model = Llama(settings.model, shards.seq, settings.seed)
-    optimizer = AdamW(model.trainable_params(), settings.beta1, settings.beta2, settings.eps, settings.weight_decay)
-    train_step = TrainStep(
-        model,
-        optimizer,
-        data.splitter(shards.layout, shards.pad_id, shards.eod_id),
-        ranks=settings.ranks,
-        accumulate=settings.accumulate,
-        clip=settings.clip,
-    )
-    done, tokens = _resume(settings.run / "checkpoints", model, optimizer)
+    parts = assemble(settings, rank)
+    keep, standing = Keeper(parts), parts.standing
     metrics = MetricsFile(settings.run / "metrics.jsonl") if rank == 0 else None
-
-    began = time.perf_counter()
-    for step, micro_batches in data.steps(shards, share, done, settings.schedule.total):
-        lr = settings.schedule.at(step)
-        outcome = train_step(micro_batches, lr)
-        tokens += outcome.tokens
-        now = time.perf_counter()
+    begin, total = standing.data_from, settings.schedule.total
+    rows = data.steps(parts.shards, parts.share, standing.step - begin, total - begin)
+    stop, reason = False, None
+    while standing.step < total and not stop and not reason:
+        outcome, metric = _step(parts, rows, asked_to_stop())
         if metrics:
-            metrics.write(_metric(step + 1, lr, outcome, now - began))
-            if (step + 1) % settings.save_every == 0 or step + 1 == settings.schedule.total:
-                snapshot = _snapshot(settings, shards, model, optimizer, step=step + 1, tokens=tokens)
-                checkpoint.save(settings.run / "checkpoints", snapshot, settings.keep)
-        began = now
+            metrics.write(metric)
+        stop, reason = outcome.stop, guard.reason_to_end(parts)
+        keep(ending=stop or reason is not None)
     if metrics:
         metrics.close()
+        if reason:
+            raise MrprepError(reason)
 
 
-def _resume(directory: Path, model: Llama, optimizer: AdamW) -> tuple[int, int]:
-    """Load the newest checkpoint; return steps done and tokens seen, zeros if there is none."""
-    found = checkpoint.latest(directory)
-    if found is None:
-        return 0, 0
-    path, state = found
-    weights, moments = checkpoint.load(path)
-    for parameter in model.trainable_params():
-        parameter.set_data(Tensor(weights[parameter.name]))
-    for name, parameter in optimizer.state().items():
-        parameter.set_data(Tensor(moments[name]))
-    return state.step, state.tokens
+def _step(parts: Parts, rows: Rows, stop: bool) -> tuple[Outcome, Metric]:
+    """Read the rows of a step, train on them, and count what came of it."""
+    standing = parts.standing
+    began = time.perf_counter()
+    parts.beat("reading its rows")
+    data_step, micro_batches = next(rows)
+    waited = time.perf_counter() - began
+    parts.beat(COMPUTING)
+    lr, limits = parts.settings.schedule.at(standing.step), standing.recent.limits()
+    outcome = parts.train_step(micro_batches, lr, limits, stop)
+    standing.step += 1
+    standing.tokens += outcome.tokens
+    if outcome.skipped:
+        outcome = guard.handle(parts, data_step, micro_batches, lr, limits, outcome)
+    standing.count(outcome.loss, outcome.norm, skipped=outcome.skipped)
+    return outcome, _metric(standing.step, lr, outcome, time.perf_counter() - began, waited)
 
 
-def _snapshot(
-    settings: Settings, shards: TrainingShards, model: Llama, optimizer: AdamW, *, step: int, tokens: int
-) -> checkpoint.Snapshot:
-    state = checkpoint.LoopState(
-        step=step,
-        rows=step * settings.global_batch,
-        tokens=tokens,
-        seed=settings.seed,
-        global_batch=settings.global_batch,
-        manifest_sha256=shards.manifest_sha256,
-    )
-    return checkpoint.Snapshot(
-        state,
-        model={p.name: p.asnumpy() for p in model.trainable_params()},
-        optimizer={name: p.asnumpy() for name, p in optimizer.state().items()},
-        config=settings.model.to_hf(shards.bos_id, shards.eod_id, shards.pad_id),
-    )
-
-
-def _metric(step: int, lr: float, outcome: Outcome, seconds: float) -> Metric:
+def _metric(step: int, lr: float, outcome: Outcome, seconds: float, waited: float) -> Metric:
     return {
         "step": step,
         "loss": outcome.loss,
@@ -92,4 +68,6 @@ def _metric(step: int, lr: float, outcome: Outcome, seconds: float) -> Metric:
         "tokens": outcome.tokens,
         "tokens_per_s": round(outcome.tokens / seconds, 1),
         "seconds": round(seconds, 6),
+        "waited": round(waited, 6),
+        "skipped": outcome.skipped,
     }

@@ -1,8 +1,8 @@
-"""``metrics.jsonl``: one line a step, appended and flushed, so that a run can be followed as it goes."""
+"""``metrics.jsonl``, a line a step, and ``valid.jsonl``: appended and flushed, so a run can be followed as it goes."""
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, TypedDict
+from typing import IO, Any, TypedDict
 
 import orjson
 
@@ -24,6 +24,32 @@ class Metric(TypedDict):
     """Over this step's wall time."""
     seconds: float
     """Wall time of this step, reading its rows counted."""
+    waited: float
+    """Seconds of them blocked in the dataset's next()."""
+    skipped: bool
+    """Whether the update was not made: not finite, or far out."""
+
+
+class Validation(TypedDict):
+    """A look at the valid split; a line of ``valid.jsonl``."""
+
+    step: int
+    """Steps done."""
+    loss: float
+    """Mean cross entropy a token, nats."""
+    perplexity: float
+    """exp(loss)."""
+    bits_per_byte: float | None
+    """loss / ln 2 / bytes a token of the build; null when the manifest does not count bytes."""
+    tokens: int
+    """Targets looked at."""
+
+
+def told(valid: Validation) -> str:
+    """Return a look at the valid split in words."""
+    per_byte = valid["bits_per_byte"]
+    bits = "" if per_byte is None else f", {per_byte:.4f} bits a byte"
+    return f"loss {valid['loss']:.4f}, perplexity {valid['perplexity']:.2f}{bits} ({valid['tokens']:,} tokens)"
 
 
 class MetricsFile:
@@ -32,8 +58,8 @@ class MetricsFile:
     def __init__(self, path: Path) -> None:
         self._file: IO[bytes] = path.open("ab")
 
-    def write(self, metric: Metric) -> None:
-        """Append one step."""
+    def write(self, metric: Metric | Validation) -> None:
+        """Append one line."""
         self._file.write(orjson.dumps(metric) + b"\n")
         self._file.flush()
 
@@ -48,7 +74,7 @@ class Follower:
     def __init__(self, path: Path) -> None:
         self._path, self._offset = path, 0
 
-    def new(self) -> Iterator[Metric]:
+    def new(self) -> Iterator[Any]:
         """Yield the whole lines written since the last call."""
         if not self._path.exists():
             return
@@ -62,8 +88,14 @@ class Follower:
 
 
 def read(path: Path) -> list[Metric]:
-    """Return all whole lines."""
+    """Return all whole lines of ``metrics.jsonl``."""
     return list(Follower(path).new())
+
+
+def last_validation(path: Path) -> Validation | None:
+    """Return the last line of ``valid.jsonl``, if there is one."""
+    lines: list[Validation] = list(Follower(path).new())
+    return lines[-1] if lines else None
 
 
 def cut_after(path: Path, step: int) -> None:

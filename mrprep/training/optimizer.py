@@ -10,12 +10,23 @@ from collections.abc import Sequence
 import mindspore as ms
 from mindspore import Parameter, ParameterTuple, Tensor, nn, ops
 
+_EMBEDDINGS = ("model.embed_tokens.weight", "lm_head.weight")
+
 
 class AdamW(nn.Cell):
-    """Updates parameters in place, as ``torch.optim.AdamW`` does; norms (1-D parameters) do not decay."""
+    """Updates parameters in place, as ``torch.optim.AdamW`` does; norms (1-D parameters) do not decay.
+
+    Embedding and output layer do not either, unless ``decay_embeddings``.
+    """
 
     def __init__(
-        self, parameters: Sequence[Parameter], beta1: float, beta2: float, eps: float, weight_decay: float
+        self,
+        parameters: Sequence[Parameter],
+        beta1: float,
+        beta2: float,
+        eps: float,
+        weight_decay: float,
+        decay_embeddings: bool = True,
     ) -> None:
         super().__init__()
         self.parameters = ParameterTuple(parameters)
@@ -23,7 +34,8 @@ class AdamW(nn.Cell):
         self.second = self.parameters.clone("exp_avg_sq", "zeros")
         self.step = Parameter(Tensor(0, ms.float32), name="step")
         self.count = len(parameters)
-        self.decays = [weight_decay if p.ndim > 1 else 0.0 for p in parameters]
+        spared = () if decay_embeddings else _EMBEDDINGS
+        self.decays = [weight_decay if p.ndim > 1 and p.name not in spared else 0.0 for p in parameters]
         self.beta1, self.beta2, self.eps = beta1, beta2, eps
         self.adam = ops.Adam()
 

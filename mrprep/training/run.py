@@ -8,13 +8,16 @@ from pathlib import Path
 from mrprep import order
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training import checkpoint, metrics, rundir
+from mrprep.training import checkpoint, metrics, msrun, rundir
 from mrprep.training.config import ModelConfig, resolve
 from mrprep.training.launch import run_ranks
 from mrprep.training.progress import Bar
-from mrprep.training.schedule import Schedule
-from mrprep.training.settings import Settings
+from mrprep.training.schedule import Schedule, ScheduleOptions
+from mrprep.training.settings import LoopOptions, Settings
 from mrprep.training.shards import TrainingShards, read_shards
+from mrprep.training.stopping import stopped
+
+_SCHEDULE, _OPTIONS = ScheduleOptions(), LoopOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,8 @@ class Result:
     """Loss of the last step."""
     tokens: int
     """Targets trained on."""
+    valid: metrics.Validation | None
+    """The last look at the valid split."""
 
 
 def _to_stderr(line: str) -> None:
@@ -44,66 +49,65 @@ def train(
     *,
     out: Path,
     model: str = "tiny",
-    ranks: int = 1,
     steps: int | None = None,
-    micro_batch: int = 4,
-    accumulate: int = 1,
-    lr: float = 1e-3,
-    warmup: int = 10,
-    seed: int = 0,
-    save_every: int = 100,
+    schedule: ScheduleOptions = _SCHEDULE,
+    options: LoopOptions = _OPTIONS,
+    global_batch: int | None = None,
+    new_data: bool = False,
     say: Callable[[str], None] = _to_stderr,
-) -> Result:
+) -> Result | None:
     """Train a model on the train split of a build, or go on where the run in ``out`` stopped.
+
+    Under an ``msrun`` of the user's own, this process is one of its ranks; otherwise ranks are started here.
 
     Args:
         build: directory of a finished build.
         out: directory of the run.
         model: name of a preset, or path of a ``config.json``.
-        ranks: data-parallel processes on this machine.
         steps: of the whole run; one epoch if None.
-        micro_batch: rows a forward pass of one rank.
-        accumulate: forward passes a step.
-        lr: highest learning rate.
-        warmup: steps until it is reached.
-        seed: of weights and row order.
-        save_every: steps between checkpoints.
+        schedule: learning rate.
+        options: ranks, batch, checkpoints, optimizer.
+        global_batch: rows a step that the options must come to, if given.
+        new_data: a checkpoint of another build may be gone on from.
         say: takes a line for the user.
 
+    Returns:
+        What the run left; None in the ranks of an msrun but the first.
+
     Raises:
-        MrprepError: the build, the model or the run cannot serve, or a rank failed.
-        KeyboardInterrupt: after the ranks are stopped.
+        MrprepError: the build, the model or the run cannot serve, a rank failed, or a signal stopped the run.
+        KeyboardInterrupt: at the second Ctrl-C, after the ranks are killed.
     """
+    options = options.model_copy(update={"ranks": msrun.ranks() or options.ranks})
     shards = read_shards(build)
-    _enough_rows(shards, micro_batch, ranks, accumulate)
-    global_batch = micro_batch * ranks * accumulate
-    total = steps or order.steps_per_epoch(shards.rows, global_batch)
+    _check_batch(shards, options, global_batch)
+    total = steps or order.steps_per_epoch(shards.rows, options.global_batch)
     settings = Settings(
+        **options.model_dump(),
         build=build.resolve(),
         run=out.resolve(),
         model=resolve(model, shards.vocab_size, shards.seq),
-        schedule=Schedule(peak=lr, warmup=warmup, total=total),
-        ranks=ranks,
-        micro_batch=micro_batch,
-        accumulate=accumulate,
-        seed=seed,
-        save_every=save_every,
+        schedule=Schedule(**schedule.model_dump(), total=total),
     )
+    if msrun.ranks() and not msrun.is_first():
+        msrun.join(settings)
+        return None
     with rundir.held(settings.run):
-        done = rundir.prepare(settings, shards.manifest_sha256)
+        done = rundir.prepare(settings, shards.manifest_sha256, say, new_data=new_data)
         for line in _plan(settings, shards, done):
             say(line)
-        if done < total:
-            _run(settings, done)
-        return _result(settings.run)
+        number = _run(settings, done) if done < total else None
+        return _result(settings, number)
 
 
-def _enough_rows(shards: TrainingShards, micro_batch: int, ranks: int, accumulate: int) -> None:
-    wanted = micro_batch * ranks * accumulate
+def _check_batch(shards: TrainingShards, options: LoopOptions, stated: int | None) -> None:
+    wanted = options.global_batch
+    product = f"micro batch {options.micro_batch} x {options.ranks} ranks x accumulation {options.accumulate}"
+    if stated not in (None, wanted):
+        raise MrprepError(f"--global-batch {stated} is not {wanted} ({product}): change one of them")
     if shards.rows < wanted:
         raise MrprepError(
-            f"one step takes {wanted} rows (micro batch {micro_batch} x {ranks} ranks x accumulation "
-            f"{accumulate}), but the train split has {shards.rows}: lower one of them, "
+            f"one step takes {wanted} rows ({product}), but the train split has {shards.rows}: lower one of them, "
             "or build with a smaller --seq"
         )
 
@@ -124,17 +128,25 @@ def _plan(settings: Settings, shards: TrainingShards, done: int) -> list[str]:
     return lines
 
 
-def _run(settings: Settings, done: int) -> None:
+def _run(settings: Settings, done: int) -> int | None:
+    """Train, and return the signal that ended it early, if one did."""
+    if msrun.ranks():
+        return msrun.join(settings)
     command = [sys.executable, "-P", "-m", "mrprep.training.worker", str(settings.run / "settings.json")]
     follower = metrics.Follower(settings.run / "metrics.jsonl")
     with Bar(follower, done, settings.schedule.total) as bar:
-        run_ranks(command, settings.ranks, settings.run / "logs", bar.update)
+        return run_ranks(command, settings.ranks, settings.run / "logs", bar.update, settings.hang_after)
 
 
-def _result(run: Path) -> Result:
+def _result(settings: Settings, number: int | None) -> Result:
+    run, total = settings.run, settings.schedule.total
     found = checkpoint.latest(run / "checkpoints")
+    if number and (found is None or found[1].step < total):
+        where = f"after step {found[1].step} of {total}, with a checkpoint" if found else "before the first checkpoint"
+        raise stopped(number, f"stopped {where}; the same command goes on from there")
     if found is None:
         raise MrprepError(f"{printable(str(run))} holds no sound checkpoint: is the disk full?")
     path, state = found
     lines = metrics.read(run / "metrics.jsonl")
-    return Result(run, path, state.step, lines[0]["loss"], lines[-1]["loss"], state.tokens)
+    valid = metrics.last_validation(run / "valid.jsonl")
+    return Result(run, path, state.step, lines[0]["loss"], lines[-1]["loss"], state.tokens, valid)

@@ -4,7 +4,7 @@
 """
 
 import fcntl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -33,27 +33,44 @@ def held(run: Path) -> Iterator[None]:
         yield
 
 
-def prepare(settings: Settings, manifest_sha256: str) -> int:
+def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None], *, new_data: bool = False) -> int:
     """Write the settings, cut the metrics back to the newest checkpoint, and return the steps it has done.
+
+    Args:
+        settings: of the run.
+        manifest_sha256: of the build.
+        say: hears of checkpoints that are damaged.
+        new_data: the checkpoint may be of another build.
 
     Raises:
         MrprepError: the checkpoint is of other data, another model, seed or global batch.
     """
     run = settings.run
-    found = checkpoint.latest(run / "checkpoints")
+    found = checkpoint.latest(run / "checkpoints", say)
     done = 0
     if found:
         path, state = found
-        _same("the build's manifest", state.manifest_sha256[:12], manifest_sha256[:12], path)
+        if state.manifest_sha256 != manifest_sha256:
+            _other_data(path, new_data, say)
         _same("the seed", state.seed, settings.seed, path)
         _same("the global batch", state.global_batch, settings.global_batch, path)
         before = read_config(path / "config.json")
         for name, value in settings.model:
             _same(name, getattr(before, name), value, path)
         done = state.step
-    metrics.cut_after(run / "metrics.jsonl", done)
+    for name in ("metrics.jsonl", "valid.jsonl"):
+        metrics.cut_after(run / name, done)
     (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")
     return done
+
+
+def _other_data(path: Path, allowed: bool, say: Callable[[str], None]) -> None:
+    if not allowed:
+        raise MrprepError(
+            f"{printable(str(path))} was trained on other data than this build: name that build, another --out, "
+            "or say --new-data to go on with the first row of this one"
+        )
+    say("going on with new data, from its first row")
 
 
 def _same(what: str, before: object, now: object, path: Path) -> None:

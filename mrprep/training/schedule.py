@@ -3,22 +3,31 @@
 import math
 from typing import Literal
 
+from pydantic import Field
+
 from mrprep.options import Options
 
 
-class Schedule(Options):
-    """Linear warm-up, then a decay to ``floor`` over the rest of the run."""
+class ScheduleOptions(Options):
+    """Linear warm-up, then a decay to ``floor`` by the end of the run."""
 
     peak: float = 1e-3
     """Highest learning rate."""
     warmup: int = 10
     """Steps until it is reached."""
-    total: int
-    """Steps of the whole run."""
-    decay: Literal["cosine", "linear", "constant"] = "cosine"
-    """Shape of the way down."""
+    decay: Literal["cosine", "linear", "wsd", "constant"] = "cosine"
+    """Shape of the way down; wsd stays at the peak and goes down in a line at the end (Hu et al. 2024)."""
+    tail: float = Field(default=0.2, gt=0, le=1)
+    """Share of the run in which wsd goes down."""
     floor: float = 0.1
     """Where the decay ends, as a share of the peak."""
+
+
+class Schedule(ScheduleOptions):
+    """The schedule of a run of known length."""
+
+    total: int
+    """Steps of the whole run."""
 
     def at(self, step: int) -> float:
         """Return the learning rate of a step, counted from 0."""
@@ -26,6 +35,7 @@ class Schedule(Options):
             return self.peak * (step + 1) / self.warmup
         if self.decay == "constant":
             return self.peak
-        done = min(1.0, (step - self.warmup) / max(1, self.total - self.warmup))
-        left = 1 - done if self.decay == "linear" else 0.5 * (1 + math.cos(math.pi * done))
+        begin = max(self.warmup, round(self.total * (1 - self.tail))) if self.decay == "wsd" else self.warmup
+        done = min(1.0, max(0, step - begin) / max(1, self.total - begin))
+        left = 0.5 * (1 + math.cos(math.pi * done)) if self.decay == "cosine" else 1 - done
         return self.peak * (self.floor + (1 - self.floor) * left)

@@ -1,6 +1,7 @@
 """Everything that decides a run, as it is handed to the ranks in ``RUN/settings.json``."""
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field
 
@@ -9,29 +10,35 @@ from mrprep.training.config import ModelConfig
 from mrprep.training.schedule import Schedule
 
 
-class Settings(Options):
-    """One training run."""
+class LoopOptions(Options):
+    """How a run goes about it, whatever the model and the length."""
 
-    build: Path
-    """The build it reads."""
-    run: Path
-    """Its directory."""
-    model: ModelConfig
-    """The shape."""
-    schedule: Schedule
-    """The learning rate; it also holds the number of steps."""
-    ranks: int = Field(ge=1)
-    """Processes."""
-    micro_batch: int = Field(ge=1)
+    ranks: int = Field(default=1, ge=1)
+    """Data-parallel processes on this machine."""
+    micro_batch: int = Field(default=4, ge=1)
     """Rows a forward pass of one rank."""
-    accumulate: int = Field(ge=1)
+    accumulate: int = Field(default=1, ge=1)
     """Forward passes a step."""
-    seed: int
+    seed: int = 0
     """Of the weights and of the row order."""
-    save_every: int = Field(ge=1)
+    save_every: int = Field(default=100, ge=1)
     """Steps between checkpoints; the last step always has one."""
+    save_minutes: float | None = Field(default=None, gt=0)
+    """Minutes after which a checkpoint is due as well."""
     keep: int = Field(default=2, ge=1)
-    """Checkpoints kept; older ones are deleted."""
+    """Newest checkpoints kept, besides the one of lowest validation loss."""
+    keep_every: int | None = Field(default=None, ge=1)
+    """Checkpoints whose step is a multiple of it stay too."""
+    valid_every: int = Field(default=100, ge=1)
+    """Steps between validations; there is one at the end."""
+    valid_rows: int = Field(default=512, ge=0)
+    """Rows of the valid split that are looked at, its first ones; 0 for no validation."""
+    on_spike: Literal["skip", "stop", "ignore"] = "skip"
+    """What becomes of the update of a step that is far out; one that is not finite is never made."""
+    spikes_in_a_row: int = Field(default=5, ge=1)
+    """Skipped steps in a row that end the run."""
+    hang_after: float = Field(default=600, gt=0)
+    """Seconds without a sign of life of any rank that end the run."""
     clip: float = Field(default=1.0, gt=0)
     """Largest norm of the gradient."""
     beta1: float = 0.9
@@ -42,8 +49,25 @@ class Settings(Options):
     """AdamW's floor under the root."""
     weight_decay: float = 0.1
     """AdamW's decay of matrices."""
+    decay_embeddings: bool = True
+    """Whether embedding and output layer decay too."""
+    z_loss: float = Field(default=0, ge=0)
+    """Weight of the squared log of the softmax's denominator (PaLM: 1e-4); 0 for none."""
 
     @property
     def global_batch(self) -> int:
         """Rows a step over all ranks."""
         return self.micro_batch * self.ranks * self.accumulate
+
+
+class Settings(LoopOptions):
+    """One training run."""
+
+    build: Path
+    """The build it reads."""
+    run: Path
+    """Its directory."""
+    model: ModelConfig
+    """The shape."""
+    schedule: Schedule
+    """The learning rate; it also holds the number of steps."""

@@ -1,8 +1,10 @@
-"""What the trainer needs to know of a finished build, from its ``manifest.json``."""
+"""What the trainer needs to know of a split of a finished build, from its ``manifest.json``."""
 
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import open_build
@@ -12,7 +14,7 @@ from mrprep.printable import printable
 
 @dataclass(frozen=True, slots=True)
 class TrainingShards:
-    """The train split of a build."""
+    """A split of a build."""
 
     files: tuple[Path, ...]
     """MindRecord files, sorted: the rows are numbered through them in this order."""
@@ -32,24 +34,28 @@ class TrainingShards:
     """Fills the last row; it is never a target."""
     manifest_sha256: str
     """Names the data in checkpoints."""
+    bytes_per_token: float | None
+    """Of the text of the whole build; None when its manifest does not count."""
 
 
-def read_shards(build: Path) -> TrainingShards:
-    """Read the manifest of a build and see that its train shards are there.
+def read_shards(build: Path, name: str = "train") -> TrainingShards:
+    """Read the manifest of a build and see that the shards of a split are there; it may have no rows.
 
     Raises:
-        MrprepError: no build, one without train rows, or a shard or index that is missing.
+        MrprepError: no build, no such split, or a shard or index that is missing.
     """
     opened = open_build(build)
     manifest = opened.manifest
-    train, tokenizer = manifest["splits"]["train"], manifest["tokenizer"]
-    files = tuple(sorted(opened.shards("train")))
+    if name not in manifest["splits"]:
+        raise MrprepError(f"{printable(str(build))} has no {name} split: build with --valid 0.01, say")
+    split, tokenizer = manifest["splits"][name], manifest["tokenizer"]
+    files = tuple(sorted(opened.shards(name)))
     for file in files:
         _must_exist(file)
         _must_exist(file.with_name(file.name + ".db"))
     return TrainingShards(
         files=files,
-        rows=train["rows"],
+        rows=split["rows"],
         seq=manifest["seq"],
         layout=manifest["layout"],
         vocab_size=tokenizer["vocab_size"],
@@ -57,7 +63,19 @@ def read_shards(build: Path) -> TrainingShards:
         eod_id=tokenizer["eod_id"],
         pad_id=_id(tokenizer.get("pad_id")),
         manifest_sha256=hashlib.sha256((build / MANIFEST).read_bytes()).hexdigest(),
+        bytes_per_token=_bytes_per_token(manifest),
     )
+
+
+def has_split(build: Path, name: str) -> bool:
+    """Return whether a build has rows in a split."""
+    splits: Mapping[str, Mapping[str, int]] = open_build(build).manifest["splits"]
+    return name in splits and splits[name]["rows"] > 0
+
+
+def _bytes_per_token(manifest: Mapping[str, Any]) -> float | None:
+    tokens = manifest.get("counts", {}).get("tokens", {})
+    return tokens["bytes"] / tokens["tokens"] if tokens.get("tokens") else None
 
 
 def _must_exist(file: Path) -> None:

@@ -8,13 +8,16 @@ from pathlib import Path
 from mrprep.errors import MrprepError
 from mrprep.training import lifeline
 from mrprep.training.settings import Settings
+from mrprep.training.stopping import StopRequest
 
 
 def main(settings_file: Path) -> None:
     """Train as one rank; an error goes to stderr with its traceback and to a file as one sentence."""
     lifeline.die_with_parent()
+    request = StopRequest()
     try:
-        _run(Settings.model_validate_json(settings_file.read_bytes()))
+        with request:
+            train(Settings.model_validate_json(settings_file.read_bytes()), request)
     except Exception as error:  # whatever it is, the launcher must hear of it
         traceback.print_exc()
         sys.stderr.flush()
@@ -22,7 +25,8 @@ def main(settings_file: Path) -> None:
         os._exit(1)  # MindSpore's own exit would wait for ranks that will never answer
 
 
-def _run(settings: Settings) -> None:
+def train(settings: Settings, request: StopRequest) -> None:
+    """Train as the rank that the environment says this process is; the scheduler returns when all have ended."""
     import mindspore as ms
     from mindspore import communication
 
@@ -30,12 +34,12 @@ def _run(settings: Settings) -> None:
 
     ms.set_device("CPU")
     ms.set_recursion_limit(20000)  # graphs of 24 layers
-    if settings.ranks == 1:
-        loop.run(settings, rank=0)
-        return
-    communication.init()
-    ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL)
-    loop.run(settings, rank=communication.get_rank())
+    rank = 0
+    if settings.ranks > 1:
+        communication.init()
+        ms.set_auto_parallel_context(parallel_mode=ms.ParallelMode.DATA_PARALLEL)
+        rank = communication.get_rank()
+    loop.run(settings, rank, lambda: request.number is not None)
 
 
 def _sentence(error: Exception) -> str:

@@ -1,0 +1,83 @@
+"""Validation and checkpoints, where they are due."""
+
+import time
+from functools import partial
+
+from mrprep.training import checkpoint
+from mrprep.training.metrics import MetricsFile
+from mrprep.training.parts import Parts
+from mrprep.training.shards import has_split, read_shards
+from mrprep.training.validate import Validator
+
+
+class Keeper:
+    """Calls of it after every step, by every rank, look at the valid split and write what is to be kept."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._saved_at = time.monotonic()
+        self._validator = _validator(parts)
+
+    def __call__(self, ending: bool) -> None:
+        """Validate, and write a checkpoint, if they are due; ``ending``: the run ends here, done or not."""
+        settings, standing = self._parts.settings, self._parts.standing
+        last = standing.step == settings.schedule.total
+        valid = None
+        if last or (standing.step % settings.valid_every == 0 and not ending):
+            valid = self._look()
+        best = valid is not None and valid == standing.best
+        if self._parts.rank == 0 and (last or ending or best or self._due()):
+            self._parts.beat("writing a checkpoint")
+            _save(self._parts, valid)
+            self._saved_at = time.monotonic()
+
+    def _due(self) -> bool:
+        settings = self._parts.settings
+        late = settings.save_minutes and time.monotonic() - self._saved_at >= 60 * settings.save_minutes
+        return bool(late) or self._parts.standing.step % settings.save_every == 0
+
+    def _look(self) -> float | None:
+        if self._validator is None:
+            return None
+        standing = self._parts.standing
+        found = self._validator(standing.step, partial(self._parts.beat, "validating"))
+        loss = found["loss"]
+        standing.best = loss if standing.best is None else min(standing.best, loss)
+        if self._parts.rank == 0:
+            file = MetricsFile(self._parts.settings.run / "valid.jsonl")
+            file.write(found)
+            file.close()
+        return loss
+
+
+def _validator(parts: Parts) -> Validator | None:
+    settings = parts.settings
+    if not settings.valid_rows or not has_split(settings.build, "valid"):
+        return None
+    shards = read_shards(settings.build, "valid")
+    return Validator(parts.scorer, shards, settings.valid_rows, parts.rank, settings.ranks)
+
+
+def _save(parts: Parts, valid: float | None) -> None:
+    """Publish a checkpoint of the run as it stands; ``valid`` is the validation loss at this step, if known."""
+    settings, standing, shards = parts.settings, parts.standing, parts.shards
+    state = checkpoint.LoopState(
+        step=standing.step,
+        rows=standing.step * settings.global_batch,
+        tokens=standing.tokens,
+        seed=settings.seed,
+        global_batch=settings.global_batch,
+        manifest_sha256=shards.manifest_sha256,
+        data_from=standing.data_from,
+        valid_loss=valid,
+        best_loss=standing.best,
+        recent=standing.recent.pairs(),
+        spikes=standing.spikes,
+    )
+    snapshot = checkpoint.Snapshot(
+        state,
+        model={p.name: p.asnumpy() for p in parts.model.trainable_params()},
+        optimizer={name: p.asnumpy() for name, p in parts.optimizer.state().items()},
+        config=settings.model.to_hf(shards.bos_id, shards.eod_id, shards.pad_id),
+    )
+    checkpoint.save(settings.run / "checkpoints", snapshot, settings.keep, settings.keep_every)

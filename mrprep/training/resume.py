@@ -1,0 +1,53 @@
+"""Where a run stands, and back to there from its newest checkpoint: bit-equal on the same number of ranks."""
+
+from dataclasses import dataclass
+
+from mindspore import Tensor
+
+from mrprep.training import checkpoint
+from mrprep.training.model import Llama
+from mrprep.training.optimizer import AdamW
+from mrprep.training.settings import Settings
+from mrprep.training.shards import TrainingShards
+from mrprep.training.spikes import Recent
+
+
+@dataclass(slots=True)
+class Standing:
+    """Where the loop stands; the same on every rank."""
+
+    recent: Recent
+    """Loss and norm of the last good steps."""
+    step: int = 0
+    """Steps done."""
+    tokens: int = 0
+    """Targets trained on."""
+    data_from: int = 0
+    """Step at which training on this data began."""
+    best: float | None = None
+    """Lowest validation loss."""
+    spikes: int = 0
+    """Skipped steps in a row."""
+
+    def count(self, loss: float, norm: float, *, skipped: bool) -> None:
+        """Note whether the step's update was made."""
+        if skipped:
+            self.spikes += 1
+        else:
+            self.spikes = 0
+            self.recent.add(loss, norm)
+
+
+def load(settings: Settings, shards: TrainingShards, model: Llama, optimizer: AdamW) -> Standing:
+    """Load the newest checkpoint of the run, if there is one, and return where it stands."""
+    found = checkpoint.latest(settings.run / "checkpoints")
+    if found is None:
+        return Standing(Recent())
+    path, state = found
+    weights, moments = checkpoint.load(path)
+    for parameter in model.trainable_params():
+        parameter.set_data(Tensor(weights[parameter.name]))
+    for name, parameter in optimizer.state().items():
+        parameter.set_data(Tensor(moments[name]))
+    data_from = state.data_from if state.manifest_sha256 == shards.manifest_sha256 else state.step
+    return Standing(Recent(state.recent), state.step, state.tokens, data_from, state.best_loss, state.spikes)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from slow_llama import slow_logits
 from training_build import write_build
 
 from mrprep import order
@@ -38,46 +39,6 @@ def _config(tied: bool = False, layers: int = 1) -> ModelConfig:
     )
 
 
-def _slow_logits(config, weights, ids):
-    """Llama a position and a head at a time, float64, after transformers' modeling_llama.py."""
-
-    def norm(x, name):
-        return x / np.sqrt((x * x).mean() + config.rms_norm_eps) * weights[name]
-
-    def rotate(x, position):
-        half = len(x) // 2
-        angles = position / config.rope_theta ** (2 * np.arange(half) / len(x))
-        angles = np.concatenate([angles, angles])
-        return x * np.cos(angles) + np.concatenate([-x[half:], x[:half]]) * np.sin(angles)
-
-    def attention(h, prefix):
-        width, group = config.head_dim, config.num_attention_heads // config.num_key_value_heads
-        q, k, v = ([weights[f"{prefix}.{n}_proj.weight"] @ x for x in h] for n in "qkv")
-        mixed = np.zeros((len(h), config.num_attention_heads * width))
-        for head in range(config.num_attention_heads):
-            mine, shared = slice(head * width, (head + 1) * width), head // group
-            theirs = slice(shared * width, (shared + 1) * width)
-            for i in range(len(h)):
-                query = rotate(q[i][mine], i)
-                scores = np.array([query @ rotate(k[j][theirs], j) for j in range(i + 1)]) / np.sqrt(width)
-                shares = np.exp(scores - scores.max())
-                mixed[i, mine] = sum(s * v[j][theirs] for j, s in enumerate(shares / shares.sum()))
-        return [weights[f"{prefix}.o_proj.weight"] @ x for x in mixed]
-
-    def feed_forward(x, prefix):
-        gate, up = weights[f"{prefix}.gate_proj.weight"] @ x, weights[f"{prefix}.up_proj.weight"] @ x
-        return weights[f"{prefix}.down_proj.weight"] @ (gate / (1 + np.exp(-gate)) * up)
-
-    stream = [weights["model.embed_tokens.weight"][i] for i in ids]
-    for n in range(config.num_hidden_layers):
-        layer = f"model.layers.{n}"
-        mixed = attention([norm(x, f"{layer}.input_layernorm.weight") for x in stream], f"{layer}.self_attn")
-        stream = [x + y for x, y in zip(stream, mixed, strict=True)]
-        stream = [x + feed_forward(norm(x, f"{layer}.post_attention_layernorm.weight"), f"{layer}.mlp") for x in stream]
-    head = weights["model.embed_tokens.weight" if config.tie_word_embeddings else "lm_head.weight"]
-    return np.array([head @ norm(x, "model.norm.weight") for x in stream])
-
-
 def _weights(model):
     return {p.name: p.asnumpy().astype(np.float64) for p in model.trainable_params()}
 
@@ -101,7 +62,7 @@ def test_logits_equal_the_slow_forward(ms, tied):
     ids = np.random.default_rng(0).integers(0, VOCAB, (2, SEQ)).astype(np.int32)
     logits = model(ms.Tensor(ids)).asnumpy().reshape(2, SEQ, VOCAB)
     for row in range(2):
-        assert np.abs(logits[row] - _slow_logits(config, _weights(model), ids[row])).max() < 2e-5
+        assert np.abs(logits[row] - slow_logits(config, _weights(model), ids[row])).max() < 2e-5
     assert sum(p.size for p in model.trainable_params()) == config.parameter_count
 
 
@@ -167,7 +128,7 @@ def test_padding_is_no_target_and_splitting_a_batch_changes_nothing(ms):
 
     losses = []
     for row in rows:
-        logits = _slow_logits(_config(), before, row[:-1])
+        logits = slow_logits(_config(), before, row[:-1])
         picked = logits[np.arange(SEQ), row[1:]] - np.log(np.exp(logits).sum(-1))
         losses.extend(-picked[row[1:] != PAD])
     assert one.tokens == two.tokens == len(losses) == (rows[:, 1:] != PAD).sum()
@@ -268,7 +229,7 @@ def test_the_gradient_s_norm_and_direction(ms):
     def loss(weights):
         total, count = 0.0, 0
         for row in rows:
-            logits = _slow_logits(_config(), weights, row[:-1])
+            logits = slow_logits(_config(), weights, row[:-1])
             picked = logits[np.arange(SEQ), row[1:]] - np.log(np.exp(logits).sum(-1))
             total, count = total - picked[row[1:] != PAD].sum(), count + (row[1:] != PAD).sum()
         return total / count

@@ -9,7 +9,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mrprep import __version__
-from mrprep.cli import audit, build, clean, dedupe, show, tokenizer, train, verify, why
+from mrprep.cli import audit, build, clean, dedupe, evaluate, generate, show, tokenizer, train, verify, why
 from mrprep.errors import BugError, MrprepError
 from mrprep.printable import printable
 
@@ -35,6 +35,8 @@ app = typer.Typer(
 app.command("build")(build.build)
 app.command("audit")(audit.audit)
 app.command("train")(train.train)
+app.command("eval")(evaluate.evaluate)
+app.command("generate")(generate.generate)
 app.command("clean")(clean.clean)
 app.command("why")(why.why)
 app.command("show")(show.show)

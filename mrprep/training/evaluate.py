@@ -1,0 +1,63 @@
+"""``mrprep eval``: the loss of a run's weights on a split of any build with as large a vocabulary. One process."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.training.metrics import Validation
+from mrprep.training.shards import read_shards
+from mrprep.training.weights import Weights, read_weights
+
+_BATCH = 4
+
+
+def evaluate(
+    run: Path, build: Path, *, split: str = "valid", rows: int | None = None, beat: Callable[[], None] = lambda: None
+) -> Validation:
+    """Return loss, perplexity and bits a byte.
+
+    Args:
+        run: of mrprep train, or a directory with ``model.safetensors`` and ``config.json``.
+        build: whose rows are looked at.
+        split: of it.
+        rows: the first so many; all if None.
+        beat: called every 4 rows.
+
+    Raises:
+        MrprepError: no weights, no such split, an empty one, or a vocabulary or row length that does not fit.
+    """
+    weights, shards = read_weights(run), read_shards(build, split)
+    _check_fit(weights, build, shards.vocab_size, shards.seq)
+    if not shards.rows:
+        raise MrprepError(f"the {printable(split)} split of {printable(str(build))} has no rows: build with --valid")
+
+    import mindspore as ms
+    import numpy as np
+
+    from mrprep.training import data, validate
+    from mrprep.training.model import Llama
+    from mrprep.training.score import Scorer, total
+
+    ms.set_device("CPU")
+    ms.set_recursion_limit(20000)
+    model = Llama(weights.config, shards.seq, seed=0)
+    for parameter in model.trainable_params():
+        parameter.set_data(ms.Tensor(weights.arrays[parameter.name]))
+    scorer = Scorer(model, data.splitter(shards.layout, shards.pad_id, shards.eod_id), _BATCH)
+    losses, mask = scorer(shards, np.arange(min(rows or shards.rows, shards.rows)), beat)
+    return validate.result(weights.step, total(losses, mask), shards)
+
+
+def _check_fit(weights: Weights, build: Path, vocab_size: int, seq: int) -> None:
+    config = weights.config
+    if config.vocab_size != vocab_size:
+        raise MrprepError(
+            f"{printable(str(weights.path))} has a vocabulary of {config.vocab_size}, {printable(str(build))} one of "
+            f"{vocab_size}: name a build with the tokenizer the run was trained with"
+        )
+    if config.max_position_embeddings < seq:
+        raise MrprepError(
+            f"{printable(str(weights.path))} takes rows of {config.max_position_embeddings} tokens, "
+            f"{printable(str(build))} has {seq}: build with a smaller --seq"
+        )

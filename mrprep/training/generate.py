@@ -1,0 +1,89 @@
+"""``mrprep generate``: a text continued by a run's newest weights, token by token."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from mrprep.builddir.manifest import open_build
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.tokenizers.protocol import Tokenizer
+from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.training.inference import F32, CachedLlama, softmax
+from mrprep.training.weights import read_weights
+
+
+def generate(
+    run: Path,
+    prompt: str,
+    *,
+    tokens: int = 100,
+    temperature: float = 0.8,
+    top_p: float = 0.95,
+    seed: int = 0,
+    build: Path | None = None,
+) -> str:
+    """Return the continuation of a prompt: until the end of the document, ``tokens``, or the longest row.
+
+    Args:
+        run: of mrprep train.
+        prompt: begin of a document; may be empty.
+        tokens: most to add.
+        temperature: the logits are divided by it; 0 takes the likeliest token.
+        top_p: only the likeliest tokens that make up this probability are drawn from (Holtzman et al. 2020).
+        seed: of the draws.
+        build: whose tokenizer it is; the one that the run was trained on if None.
+
+    Raises:
+        MrprepError: no weights, no tokenizer, or a prompt longer than the model's rows.
+    """
+    weights = read_weights(run)
+    tokenizer = _tokenizer(run, build)
+    ids = tokenizer.encode_batch([prompt])[0].tolist() or [tokenizer.eod_id]
+    room = weights.config.max_position_embeddings - len(ids)
+    if room < 1:
+        raise MrprepError(
+            f"the prompt has {len(ids)} tokens, the model's rows {weights.config.max_position_embeddings}: shorten it"
+        )
+    drawn = _draw(CachedLlama(weights.config, weights.arrays), ids, temperature, top_p, np.random.default_rng(seed))
+    added = []
+    for token, _ in zip(drawn, range(min(tokens, room)), strict=False):
+        if token == tokenizer.eod_id:
+            break
+        added.append(token)
+    return tokenizer.decode([*ids, *added])[len(tokenizer.decode(ids)) :]
+
+
+def _draw(
+    model: CachedLlama, ids: list[int], temperature: float, top_p: float, chance: np.random.Generator
+) -> Iterator[int]:
+    new = np.asarray(ids, np.int64)
+    while True:
+        token = pick(model(new)[-1], temperature, top_p, chance)
+        yield token
+        new = np.array([token], np.int64)
+
+
+def pick(logits: F32, temperature: float, top_p: float, chance: np.random.Generator) -> int:
+    """Draw a token from the logits fp32[vocabulary]."""
+    if temperature == 0:
+        return int(logits.argmax())
+    shares = softmax((logits / np.float32(temperature)).astype(np.float64))
+    falling = np.argsort(-shares, kind="stable")
+    before = np.cumsum(shares[falling]) - shares[falling]
+    kept = falling[before < top_p]
+    return int(chance.choice(kept, p=shares[kept] / shares[kept].sum()))
+
+
+def _tokenizer(run: Path, build: Path | None) -> Tokenizer:
+    if build is None:
+        try:
+            build = Path(json.loads((run / "settings.json").read_bytes())["build"])
+        except (OSError, ValueError, KeyError):
+            raise MrprepError(
+                f"{printable(str(run))} does not say which build it is of: name it with --build"
+            ) from None
+    opened = open_build(build)
+    return open_sentencepiece(opened.file(opened.manifest["tokenizer"]["file"]))

@@ -3,6 +3,7 @@
     python -m bench.dedupe quality     # minutes: the truth is by brute force
     python -m bench.dedupe speed       # the sketch (units, shingles, signatures) and the barrier, on one core
     python -m bench.dedupe extremes    # each in a process of its own, with its memory
+    DATATROVE=/path/to/its/python python -m bench.dedupe datatrove    # beside ours; see bench/datatrove_dedupe.py
     python -m bench.dedupe memory      # largest process of mrprep dedupe on documents of 30 MB to 1 GB
 
 Seconds are CPU seconds. Corpora are read where they lie, in ../shared (SHARED names another place).
@@ -207,6 +208,48 @@ def show_memory() -> None:
         print(f"| {what} | {peak.strip()} |", flush=True)
 
 
+def by_datatrove(texts: list[str], language: str, root: Path) -> tuple[np.ndarray, float]:
+    """Return datatrove's verdict on texts, and its CPU seconds, start-up included."""
+    source = root / "in"
+    source.mkdir()
+    with (source / "texts.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts))
+    script = str(ROOT / "bench/datatrove_dedupe.py")
+    command = [os.environ["DATATROVE"], "-P", script, str(source), language, str(root)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    found = json.loads(done.stdout.splitlines()[-1])
+    verdict = np.full(len(texts), -1, np.int64)
+    for first, *others in found["clusters"]:
+        verdict[[int(other) for other in others]] = int(first)
+    assert (verdict >= 0).sum() == found["removed"]
+    return verdict, found["seconds"]
+
+
+def show_datatrove() -> None:
+    print("| | CPU s | recall | outside | one survivor | removed | direct | none left |")
+    print("|---|---|---|---|---|---|---|---|")
+    sets_of = {licences: ["eng"], reuters: ["eng"], laws: ["eng", "cmn"], chapters_with_copies: ["eng", "cmn"]}
+    for make, languages in sets_of.items():
+        texts = make()
+        sets = shingle_sets(texts)
+        for who in ["ours", *languages]:
+            with tempfile.TemporaryDirectory() as name:
+                root = Path(name)
+                if who == "ours":
+                    out, _, sketched, barrier = measure(texts, root, dedupe.Options())
+                    seconds = sketched + barrier
+                else:
+                    out = root
+                    verdict, seconds = by_datatrove(texts, who, root)
+                    np.save(root / "verdict.npy", verdict)
+                q = quality(texts, sets, out)
+            print(
+                f"| {make.__name__}, {who} | {seconds:.1f} | {q['joined']:.4f} | {q['outside']} "
+                f"| {q['one survivor']:.4f} | {q['removed']} | {q['direct']:.3f} | {q['none left']} |",
+                flush=True,
+            )
+
+
 def show_extremes() -> None:
     print("| | n | MB | sketch s | barrier s | memory before, MB | after | counts |")
     print("|---|---|---|---|---|---|---|---|")
@@ -219,6 +262,12 @@ def show_extremes() -> None:
 
 
 if __name__ == "__main__":
-    shows = {"quality": show_quality, "speed": show_speed, "extremes": show_extremes, "memory": show_memory}
-    for name in sys.argv[1:] or shows:
+    shows = {
+        "quality": show_quality,
+        "speed": show_speed,
+        "extremes": show_extremes,
+        "memory": show_memory,
+        "datatrove": show_datatrove,
+    }
+    for name in sys.argv[1:] or [name for name in shows if name != "datatrove"]:
         shows[name]()

@@ -74,7 +74,11 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
     if lines := said["edits"].get("boilerplate"):
         yield f"boilerplate {lines:,} lines taken out"
     if books["duplicates"]:
-        kinds = {name: said["duplicates"][name] for name in ("exact", "near", "chain") if said["duplicates"].get(name)}
+        kinds = {
+            name: said["duplicates"][name]
+            for name in ("exact", "near", "chain", "contained")
+            if said["duplicates"].get(name)
+        }
         yield f"duplicates  {books['duplicates']:,}: {_counts(kinds)}"
         if found:
             yield from _duplicates(found, said.get("tokens", 0))

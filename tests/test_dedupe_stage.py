@@ -42,7 +42,7 @@ def rows(out: Path) -> list[dict[str, Any]]:
 def test_exact_copies_leave_the_first(tmp_path: Path) -> None:
     out = deduped(tmp_path, [varied(1), "tiny", varied(2), "tiny", varied(1)], parts=2)
     assert verdict(out) == [-1, -1, -1, 1, 0]
-    assert counts(out) == {"exact": 2, "near": 0, "chain": 0, "held": 0, "overflow": 0}
+    assert counts(out) == {"exact": 2, "near": 0, "chain": 0, "contained": 0, "held": 0, "overflow": 0}
     assert [(r["doc"], r["survivor"], r["cluster"], r["kind"], r["jaccard"]) for r in rows(out)] == [
         (3, 1, 1, "exact", 1.0),
         (4, 0, 0, "exact", 1.0),
@@ -54,7 +54,7 @@ def test_the_longest_stays_with_its_true_jaccard(tmp_path: Path) -> None:
     out = deduped(tmp_path, [short, varied(1), long, short])
     shingles = len(POEM) - 4
     assert verdict(out) == [2, -1, -1, 2]
-    assert counts(out) == {"exact": 0, "near": 2, "chain": 0, "held": 0, "overflow": 0}
+    assert counts(out) == {"exact": 0, "near": 2, "chain": 0, "contained": 0, "held": 0, "overflow": 0}
     assert [(r["doc"], r["survivor"], r["cluster"], r["kind"]) for r in rows(out)] == [
         (0, 2, 0, "near"),
         (3, 2, 0, "near"),
@@ -66,7 +66,7 @@ def test_the_longest_stays_with_its_true_jaccard(tmp_path: Path) -> None:
 
 def test_copies_are_no_candidates(tmp_path: Path) -> None:
     out = deduped(tmp_path, [varied(1)] * 500 + [varied(2)] * 500)
-    assert counts(out) == {"exact": 998, "near": 0, "chain": 0, "held": 0, "overflow": 0}
+    assert counts(out) == {"exact": 998, "near": 0, "chain": 0, "contained": 0, "held": 0, "overflow": 0}
     assert not (tmp_path / "dedupe.compare").exists()
 
 
@@ -78,11 +78,11 @@ def chain() -> list[str]:
 def test_a_chain_is_one_cluster_and_counted_or_stars(tmp_path: Path) -> None:
     out = deduped(tmp_path / "connected", chain())
     assert verdict(out) == [-1, 0, 0, 0, 0, 0]
-    assert counts(out) == {"exact": 0, "near": 1, "chain": 4, "held": 0, "overflow": 0}
+    assert counts(out) == {"exact": 0, "near": 1, "chain": 4, "contained": 0, "held": 0, "overflow": 0}
     assert [r["kind"] for r in rows(out)] == ["near", "chain", "chain", "chain", "chain"]
     star = deduped(tmp_path / "star", chain(), dedupe.Options(cluster="star"))
     assert verdict(star) == [-1, 0, -1, 2, -1, 4]
-    assert counts(star) == {"exact": 0, "near": 3, "chain": 0, "held": 0, "overflow": 0}
+    assert counts(star) == {"exact": 0, "near": 3, "chain": 0, "contained": 0, "held": 0, "overflow": 0}
 
 
 @pytest.mark.parametrize(

@@ -68,8 +68,11 @@ CLUSTERS = pa.schema(
         pa.field("survivor", pa.int64(), nullable=False),  # ordinal of the first row of the document kept
         pa.field("against", pa.string()),  # name of the earlier build that holds the survivor; null: this build
         pa.field("cluster", pa.int64(), nullable=False),  # the smallest ordinal in it
-        pa.field("kind", pa.string(), nullable=False),  # exact | near | chain
-        pa.field("jaccard", pa.float64(), nullable=False),  # exact Jaccard of doc and survivor
+        pa.field("kind", pa.string(), nullable=False),  # exact | near | chain | contained
+        pa.field(
+            "jaccard", pa.float64()
+        ),  # exact Jaccard of doc and survivor; null: not compared, in a chain of containment
+        pa.field("share", pa.float64()),  # of contained: which share of its shingles the survivor has
     ]
 )
 """Removed duplicates, each with the document that stays."""

@@ -42,6 +42,9 @@ def dedupe(
         str | None, typer.Option(help="Which of a cluster stays: longest, first, or source (the input named first).")
     ] = None,
     cluster: Annotated[str | None, typer.Option(help="connected, or star.")] = None,
+    contained: Annotated[
+        float | None, typer.Option(help="Also remove texts of which this share stands in a longer one, such as 0.9.")
+    ] = None,
     against: Annotated[
         list[Path] | None,
         typer.Option(help="An earlier build, or DIR: what it holds is a duplicate; give it again for several."),
@@ -78,7 +81,7 @@ def dedupe(
     overrides = {
         "": given(against=absolute(against)),
         "input": given(text=tuple(text_field) if text_field else None),
-        "dedupe": given(threshold=threshold, keep=keep, cluster=cluster),
+        "dedupe": given(threshold=threshold, keep=keep, cluster=cluster, contained=contained),
     }
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
     chosen = decontaminated(chosen, absolute(decontaminate) or ())

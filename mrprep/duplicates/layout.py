@@ -37,6 +37,9 @@ HELD = -1
 REMOVED = np.dtype([("doc", "<i8"), ("survivor", "<i8"), ("jaccard", "<f8")])
 """Of each near duplicate: the document kept in its place, and its similarity."""
 
+CONTAINED = np.dtype([*REMOVED.descr, ("share", "<f8")])
+"""Of each document that stands inside another: that one, their Jaccard, and the share of its shingles that does."""
+
 
 @dataclass(frozen=True)
 class Corpus:

@@ -42,7 +42,12 @@ def twins(build: Build, doc: int, first: int, text: str) -> Iterator[str]:
 
 
 def _how(row: Mapping[str, Any] | None) -> str:
-    return f"{row['kind']}, Jaccard {row['jaccard']:.4f}" if row else "same verdict as its first piece"
+    if row is None:
+        return "same verdict as its first piece"
+    if row["kind"] == "contained":
+        return f"contained, {row['share']:.1%} of its shingles, Jaccard {row['jaccard']:.4f}"
+    compared = f", Jaccard {row['jaccard']:.4f}" if row["jaccard"] is not None else ""
+    return f"{row['kind']}{compared}"
 
 
 def _named(found: tables.Found) -> str:

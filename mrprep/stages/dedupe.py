@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.candidates import find_candidates, read_plan
 from mrprep.duplicates.comparison import Cluster, GroupUnit, Keep, compare_group
+from mrprep.duplicates.contained import find_contained
 from mrprep.duplicates.layout import Corpus
 from mrprep.duplicates.shingle_files import shingle_units, write_shingles
 from mrprep.duplicates.sketches import Sketches
@@ -48,6 +49,8 @@ class Options(Base):
     pipeline lists first (source), of several the longest. Of equally long ones the first."""
     cluster: Cluster = "connected"
     """Duplicates of duplicates are one cluster (connected), or only what resembles the kept one is (star)."""
+    contained: float | None = Field(None, gt=0.5, le=1.0)
+    """Also remove a document of which this share of shingles stands in a longer one; off unless given."""
     seed: int = Field(1, ge=0, le=0xFFFFFFFF)
     """Of the permutations."""
 
@@ -106,9 +109,9 @@ def run(
     Returns:
         The directory of ``verdict.npy`` (int64[rows]: -1 kept; from 0 up, the first row of the document kept in
         its place; -2 - k, the k-th earlier build holds it), ``clusters.parquet`` (builddir.tables.CLUSTERS) and
-        ``counts.json`` (documents removed as ``exact``, ``near`` and ``chain``, of these ``held`` for a document
-        of an earlier build; ``overflow``: documents of large buckets that were not compared with all they may
-        resemble).
+        ``counts.json`` (documents removed as ``exact``, ``near``, ``chain`` and ``contained``, of these ``held`` for
+        a document of an earlier build; ``overflow``: documents of large buckets that were not compared with all
+        they may resemble).
     """
     order = tuple(sources) if options.keep == "source" else ()
     corpus = _corpus(parts, held, order)
@@ -123,7 +126,10 @@ def run(
     ]
     weights = [unit.group.units for unit in groups]
     compared = run_phase("dedupe.compare", groups, compare_group, settings=settings, weights=weights)
-    verdicts = [VerdictUnit(corpus, found, tuple(compared), options.threshold)]
+    inside = None
+    if options.contained is not None:
+        inside = find_contained(run_phase, corpus, found, compared, options.ngram, options.contained, settings)
+    verdicts = [VerdictUnit(corpus, found, tuple(compared), inside, options.threshold)]
     return run_phase("dedupe.verdicts", verdicts, write_verdicts, settings=settings)[0]
 
 

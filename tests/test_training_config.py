@@ -124,6 +124,12 @@ def test_a_global_batch_that_the_options_do_not_come_to_is_refused(tmp_path):
         train(tmp_path, out=tmp_path / "run", options=options, global_batch=8)
 
 
+def test_a_length_that_does_not_divide_the_rows_is_refused(tmp_path):
+    _manifest(tmp_path, 11)
+    with pytest.raises(MrprepError, match=r"--train-seq 5 does not divide the build's rows of 16"):
+        train(tmp_path, out=tmp_path / "run", options=LoopOptions(micro_batch=2, train_seq=5))
+
+
 def test_a_missing_index_is_refused_before_the_start(tmp_path):
     _manifest(tmp_path, 11)
     (tmp_path / "train/train-00001.mindrecord.db").unlink()

@@ -147,6 +147,25 @@ def test_rows_filled_up_with_eod_for_want_of_a_pad_id(ms):
     assert mask.tolist() == [[1, 1, 1, 1, 0, 0], [1, 1, 1, 1, 1, 1]]
 
 
+def test_rows_cut_short_are_trained_on_as_rows_of_their_own(ms):
+    """12 targets a row cut into 3 times 4: the loss is that of twelve rows of five ids."""
+    from mrprep.training.data import splitter
+    from mrprep.training.model import Llama
+    from mrprep.training.optimizer import AdamW
+    from mrprep.training.step import TrainStep
+
+    outcomes = []
+    pieces = np.concatenate([_rows()[:, at : at + 5] for at in (0, 4, 8)])
+    for rows, seq in ((_rows(), 4), (pieces, None)):
+        model = Llama(_config(), 4, seed=3)
+        optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, 0.0)
+        split = splitter("flat", PAD, EOD, seq)
+        outcomes.append(TrainStep(model, optimizer, split, ranks=1, accumulate=1, clip=1.0)([(ms.Tensor(rows),)], 0.0))
+    assert outcomes[0].tokens == outcomes[1].tokens
+    assert outcomes[0].loss == pytest.approx(outcomes[1].loss, abs=1e-6)
+    assert outcomes[0].norm == pytest.approx(outcomes[1].norm, rel=1e-5)
+
+
 def test_a_step_at_its_limit_changes_no_weight_and_the_wish_to_stop_is_heard(ms):
     model = _model(ms)
     step, rows = _step(ms, model, decay=0.1), [(ms.Tensor(_rows()),)]
@@ -191,6 +210,7 @@ def test_embeddings_can_be_spared_the_decay(ms):
 
 def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
     from mrprep.training.data import splitter
+    from mrprep.training.model import Llama
     from mrprep.training.score import Scorer, total
 
     model, shards = _model(ms, _config().model_copy(update={"vocab_size": 60})), read_shards(numbered)
@@ -204,6 +224,8 @@ def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
     sums = total(losses, mask)
     assert sums.tokens == whole.tokens
     assert sums.loss / sums.tokens == pytest.approx(whole.loss, abs=1e-6)
+    short = Scorer(Llama(_config().model_copy(update={"vocab_size": 60}), 4, 3), splitter("flat", PAD, EOD, 4), 4)
+    assert short(shards, rows, lambda: None)[0].shape == (6, SEQ)
 
 
 def test_buckets_cover_all_and_stay_small():

@@ -22,6 +22,9 @@ def train(
     global_batch: Annotated[
         int | None, typer.Option(help="Checked: micro batch x ranks x accumulation.", show_default=False)
     ] = None,
+    train_seq: Annotated[
+        int | None, typer.Option(help="Cut rows into shorter ones; may change when a run goes on.", min=1)
+    ] = None,
     lr: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-3,
     warmup: Annotated[int, typer.Option(help="Steps until it is reached.", min=0)] = 10,
     decay: Annotated[
@@ -45,6 +48,9 @@ def train(
         Literal["skip", "stop", "ignore"], typer.Option(help="A step whose loss or norm is far out.")
     ] = "skip",
     hang_after: Annotated[float, typer.Option(help="Seconds without a sign of life that end the run.")] = 600.0,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Write scalars for it to RUN/tensorboard.")
+    ] = False,
     new_data: Annotated[bool, typer.Option("--new-data", help="Go on, though the build is another.")] = False,
 ) -> None:
     """Train a Llama-style model on the train split, over data-parallel ranks; Ctrl-C stops with a checkpoint."""
@@ -66,6 +72,7 @@ def train(
             ranks=ranks,
             micro_batch=micro_batch,
             accumulate=accumulate,
+            train_seq=train_seq,
             seed=seed,
             save_every=save_every,
             save_minutes=save_minutes,
@@ -81,6 +88,7 @@ def train(
         ),
         global_batch=global_batch,
         new_data=new_data,
+        tensorboard=tensorboard,
         say=say,
     )
     if result is None:  # another rank of an msrun tells
@@ -88,5 +96,7 @@ def train(
     print(f"loss {result.first_loss:.4f} -> {result.last_loss:.4f} in {result.steps} steps, {result.tokens:,} tokens")
     if result.valid:
         print(f"validation  {told(result.valid)}")
+    if result.verdict:
+        print(f"2nd half    {result.verdict}")
     print(f"weights     {result.checkpoint}")
     print(f"metrics     {result.run / 'metrics.jsonl'}")

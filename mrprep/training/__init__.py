@@ -13,7 +13,10 @@
     model       Llama                                    config      its shapes
     optimizer   AdamW                                    schedule    learning rate
     data        rows in order                            shards      what the manifest says
-    metrics, progress
+    metrics     a line a step                            progress    the bar
+    verdict     how it goes, in words                    scalars     for TensorBoard
+    weights     what a run left                          evaluate    its loss on a build
+    inference   the decoder in NumPy                     generate    a text continued
 
 MindSpore is imported at the top only of modules that ``worker`` imports inside a function.
 """

@@ -87,10 +87,13 @@ def read(shards: TrainingShards, indices: npt.NDArray[np.int64], batch: int) -> 
     return iterator
 
 
-def splitter(layout: str, pad_id: int | None, eod_id: int) -> Callable[..., tuple[Any, Any, Any]]:
+def splitter(
+    layout: str, pad_id: int | None, eod_id: int, seq: int | None = None
+) -> Callable[..., tuple[Any, Any, Any]]:
     """Return the function, compiled into the step, from a layout's columns to (ids, labels, mask of targets).
 
     Without a pad id, flat rows are filled up with EOD: an EOD after an EOD is padding, as no document is empty.
+    With ``seq`` each row is cut into rows of so many targets, which none is lost by; it must divide the row's.
     """
 
     def flat(row: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -101,4 +104,10 @@ def splitter(layout: str, pad_id: int | None, eod_id: int) -> Callable[..., tupl
     def mcore(ids: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return ids, labels, mask.astype(ms.float32)
 
-    return flat if layout == "flat" else mcore
+    whole = flat if layout == "flat" else mcore
+
+    def cut(*columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        ids, labels, mask = whole(*columns)
+        return ids.reshape(-1, seq), labels.reshape(-1, seq), mask.reshape(-1, seq)
+
+    return whole if seq is None else cut

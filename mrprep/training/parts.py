@@ -49,7 +49,7 @@ def assemble(settings: Settings, rank: int) -> Parts:
     heart = Heart()
     heart.beat(0, "loading")
     shards = read_shards(settings.build)
-    model = Llama(settings.model, shards.seq, settings.seed)
+    model = Llama(settings.model, settings.train_seq or shards.seq, settings.seed)
     optimizer = AdamW(
         model.trainable_params(),
         settings.beta1,
@@ -58,7 +58,7 @@ def assemble(settings: Settings, rank: int) -> Parts:
         settings.weight_decay,
         settings.decay_embeddings,
     )
-    split = data.splitter(shards.layout, shards.pad_id, shards.eod_id)
+    split = data.splitter(shards.layout, shards.pad_id, shards.eod_id, settings.train_seq)
     step = partial(TrainStep, ranks=settings.ranks, accumulate=settings.accumulate)
     return Parts(
         settings=settings,

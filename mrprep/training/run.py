@@ -11,11 +11,13 @@ from mrprep.printable import printable
 from mrprep.training import checkpoint, metrics, msrun, rundir
 from mrprep.training.config import ModelConfig, resolve
 from mrprep.training.launch import run_ranks
-from mrprep.training.progress import Bar
+from mrprep.training.progress import Watch
+from mrprep.training.scalars import Scalars
 from mrprep.training.schedule import Schedule, ScheduleOptions
 from mrprep.training.settings import LoopOptions, Settings
 from mrprep.training.shards import TrainingShards, read_shards
 from mrprep.training.stopping import stopped
+from mrprep.training.verdict import verdict
 
 _SCHEDULE, _OPTIONS = ScheduleOptions(), LoopOptions()
 
@@ -38,6 +40,8 @@ class Result:
     """Targets trained on."""
     valid: metrics.Validation | None
     """The last look at the valid split."""
+    verdict: str | None
+    """On the second half of the run, in words."""
 
 
 def _to_stderr(line: str) -> None:
@@ -54,6 +58,7 @@ def train(
     options: LoopOptions = _OPTIONS,
     global_batch: int | None = None,
     new_data: bool = False,
+    tensorboard: bool = False,
     say: Callable[[str], None] = _to_stderr,
 ) -> Result | None:
     """Train a model on the train split of a build, or go on where the run in ``out`` stopped.
@@ -69,6 +74,7 @@ def train(
         options: ranks, batch, checkpoints, optimizer.
         global_batch: rows a step that the options must come to, if given.
         new_data: a checkpoint of another build may be gone on from.
+        tensorboard: write scalars for TensorBoard; not under msrun.
         say: takes a line for the user.
 
     Returns:
@@ -96,7 +102,8 @@ def train(
         done = rundir.prepare(settings, shards.manifest_sha256, say, new_data=new_data)
         for line in _plan(settings, shards, done):
             say(line)
-        number = _run(settings, done) if done < total else None
+        scalars = Scalars(settings.run, done) if tensorboard and done < total else None
+        number = _run(settings, done, say, scalars) if done < total else None
         return _result(settings, number)
 
 
@@ -105,6 +112,8 @@ def _check_batch(shards: TrainingShards, options: LoopOptions, stated: int | Non
     product = f"micro batch {options.micro_batch} x {options.ranks} ranks x accumulation {options.accumulate}"
     if stated not in (None, wanted):
         raise MrprepError(f"--global-batch {stated} is not {wanted} ({product}): change one of them")
+    if options.train_seq and shards.seq % options.train_seq:
+        raise MrprepError(f"--train-seq {options.train_seq} does not divide the build's rows of {shards.seq} tokens")
     if shards.rows < wanted:
         raise MrprepError(
             f"one step takes {wanted} rows ({product}), but the train split has {shards.rows}: lower one of them, "
@@ -123,19 +132,21 @@ def _plan(settings: Settings, shards: TrainingShards, done: int) -> list[str]:
         f"{total} steps, {total / epoch:.2f} epochs of {epoch} steps; {shards.rows - epoch * batch} of "
         f"{shards.rows} rows sit out each epoch",
     ]
+    if settings.train_seq:
+        lines.append(f"each row is cut into {shards.seq // settings.train_seq} of {settings.train_seq} tokens")
     if done:
         lines.append(f"going on after step {done}" if done < total else f"step {done} is done already")
     return lines
 
 
-def _run(settings: Settings, done: int) -> int | None:
+def _run(settings: Settings, done: int, say: Callable[[str], None], scalars: Scalars | None) -> int | None:
     """Train, and return the signal that ended it early, if one did."""
     if msrun.ranks():
         return msrun.join(settings)
     command = [sys.executable, "-P", "-m", "mrprep.training.worker", str(settings.run / "settings.json")]
     follower = metrics.Follower(settings.run / "metrics.jsonl")
-    with Bar(follower, done, settings.schedule.total) as bar:
-        return run_ranks(command, settings.ranks, settings.run / "logs", bar.update, settings.hang_after)
+    with Watch(follower, done, settings.schedule.total, say, scalars) as watch:
+        return run_ranks(command, settings.ranks, settings.run / "logs", watch.update, settings.hang_after)
 
 
 def _result(settings: Settings, number: int | None) -> Result:
@@ -149,4 +160,13 @@ def _result(settings: Settings, number: int | None) -> Result:
     path, state = found
     lines = metrics.read(run / "metrics.jsonl")
     valid = metrics.last_validation(run / "valid.jsonl")
-    return Result(run, path, state.step, lines[0]["loss"], lines[-1]["loss"], state.tokens, valid)
+    return Result(
+        run,
+        path,
+        state.step,
+        lines[0]["loss"],
+        lines[-1]["loss"],
+        state.tokens,
+        valid,
+        verdict(lines[len(lines) // 2 :]),
+    )

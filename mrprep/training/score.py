@@ -41,7 +41,7 @@ class Scorer:
         whole = len(indices) - len(indices) % self._batch
         for part, batch in ((indices[:whole], self._batch), (indices[whole:], len(indices) - whole)):
             for columns in data.read(shards, part, batch) if batch and len(part) else ():
-                scored.append(self._forward(*columns).asnumpy())
+                scored.append(self._forward(*columns).asnumpy().reshape(2, batch, shards.seq))
                 beat()
         both: Losses = np.concatenate(scored, axis=1)
         return both[0], both[1]

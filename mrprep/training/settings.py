@@ -19,6 +19,8 @@ class LoopOptions(Options):
     """Rows a forward pass of one rank."""
     accumulate: int = Field(default=1, ge=1)
     """Forward passes a step."""
+    train_seq: int | None = Field(default=None, ge=1)
+    """Targets a sequence, if rows are to be cut into shorter ones; divides those of a row."""
     seed: int = 0
     """Of the weights and of the row order."""
     save_every: int = Field(default=100, ge=1)

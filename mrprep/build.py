@@ -1,10 +1,7 @@
 """From text to shards: the phases in order. The only file that knows every stage."""
 
-import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +15,18 @@ from mrprep.builddir.publish import place
 from mrprep.builddir.tables import TextPart, numbered
 from mrprep.config import Pipeline
 from mrprep.engine.executor import Pool
+from mrprep.engine.ledger import added
 from mrprep.engine.work import Work
+from mrprep.errors import MrprepError
 from mrprep.finish import finish
 from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, plan
-from mrprep.request import Request, clear, settle, settle_work
+from mrprep.request import Request, RunOptions, clear, refuse_changed, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
 from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, export, pack, read, shard, tokenize
 from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
-
-
-@dataclass(frozen=True, slots=True)
-class RunOptions:
-    """How a build is run; none of it decides a byte of the result."""
-
-    jobs: int
-    keep_work: bool = False
-    overwrite: bool = False
-    strict: bool = False
-    hash_inputs: bool = False
-
-
 Make = Callable[[Request, Plan, Path, RunOptions, Work], Build]
 
 
@@ -65,8 +51,9 @@ def deduplicate(pipeline: Pipeline, out: Path, form: export.Form, options: RunOp
 
 
 def _made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
-    found = plan(pipeline.source, out)
+    found = plan(pipeline.source, out, strict=options.strict)
     request = Request.of(pipeline, found, hashed=options.hash_inputs, form=form)
+    request.record()  # reads a given model: what is wrong with it is said before anything is written
     home = work_of(out)
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)
@@ -86,7 +73,7 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
     Raises:
         MrprepError: the inputs or the options do not allow it.
     """
-    found = plan(pipeline.source, out)
+    found = plan(pipeline.source, out, strict=options.strict)
     request = Request.of(pipeline, found, hashed=options.hash_inputs)
     home = work_of(out)
     with locked(home):
@@ -94,7 +81,7 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
         with _working(request, home, options, say) as work:
             parts, deduped = _deduped(work, request, found, options)
             vocabulary = _vocabulary(work, pipeline, parts, _verdict(deduped))
-            place(vocabulary / tokenize.MODEL, out)
+            place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)
         if not options.keep_work:
             clear(home)
 
@@ -116,7 +103,7 @@ def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: 
     split, shards = _shards(work, pipeline, tokens, vocabulary)
     results = Results(parts, deduped, vocabulary, tokens, split, shards)
     said, places = facts(request, found, results), dict(shard_places(results))
-    return finish(request, said, places, work, out, _run_facts(request, options))
+    return finish(request, said, places, work, out, options)
 
 
 def _export(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
@@ -128,7 +115,7 @@ def _export(request: Request, found: Plan, out: Path, options: RunOptions, work:
     written = work("export", units, export.export_unit, settings=settings, weights=_sizes(parts))
     exported = Exported(parts, deduped, written, form)
     said, places = document_facts(request, found, exported), dict(document_places(exported))
-    return finish(request, said, places, work, out, _run_facts(request, options))
+    return finish(request, said, places, work, out, options)
 
 
 def _deduped(work: Work, request: Request, found: Plan, options: RunOptions) -> tuple[list[TextPart], Path | None]:
@@ -137,6 +124,8 @@ def _deduped(work: Work, request: Request, found: Plan, options: RunOptions) -> 
     names = [source.name for source in pipeline.source]
     deduping = "dedupe" in pipeline.stages
     parts = _read(work, pipeline, found, strict=options.strict)
+    refuse_changed(request, plan(pipeline.source, None), work.path.parent, hashed=options.hash_inputs)
+    _some_left(parts)
     if "boilerplate" in pipeline.stages:
         following = pipeline.dedupe if deduping else None
         parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following)
@@ -144,6 +133,23 @@ def _deduped(work: Work, request: Request, found: Plan, options: RunOptions) -> 
         return parts, None
     held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
     return parts, dedupe.run(work, parts, pipeline.dedupe, names, held)
+
+
+def _some_left(parts: Sequence[TextPart]) -> None:
+    """Stop when the map stages have left nothing to build from.
+
+    Raises:
+        MrprepError: so it is; what became of the records is said.
+    """
+    if sum(part.rows for part in parts):
+        return
+    counts = added([orjson.loads((part.path / "counts.json").read_bytes()) for part in parts])
+    reasons = {why: n for of_stage in counts["left_out"].values() for why, n in of_stage.items()}
+    said = ", ".join(f"{why} {n}" for why, n in sorted(reasons.items())) or "none"
+    raise MrprepError(
+        f"no document is left to build from: {counts['records']} records were read; left out: {said}; "
+        "give other inputs, or a --pipeline that keeps them, such as raw"
+    )
 
 
 def _verdict(deduped: Path | None) -> Path | None:
@@ -247,13 +253,3 @@ def _shards(
     done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
     shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
     return orjson.loads((split / "split.json").read_bytes()), shards
-
-
-def _run_facts(request: Request, options: RunOptions) -> dict[str, Any]:
-    """Return what run.json says beside the phases: all that may differ between equal builds."""
-    return {
-        "host": platform.node(),
-        "jobs": options.jobs,
-        "against": {each.name: str(each.build.path.resolve()) for each in request.earlier},
-        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
-    }

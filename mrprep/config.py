@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
-from mrprep.errors import MrprepError
+from mrprep.errors import MrprepError, UsageError
 from mrprep.options import Options
 from mrprep.printable import printable
 from mrprep.sources.source import Source
@@ -42,7 +42,7 @@ class InputOptions(Options):
 class Pipeline(Options):
     """Everything that decides the bytes of a build, besides the inputs themselves."""
 
-    seed: int = 0
+    seed: int = Field(0, ge=0, lt=1 << 63)
     """Decides the order of documents, samples, and the valid split."""
     stages: tuple[str, ...] = ("clean", "filter", "dedupe", *LAST)
     """The stages, in the order in which documents pass them."""
@@ -68,6 +68,14 @@ class Pipeline(Options):
     """Rows of seq tokens."""
     shard: ShardOptions = ShardOptions()
     """MindRecord files and the valid split."""
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        names = [source.name for source in self.source]
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(f"source: two sources are named {name!r}: documents go by the name of their source")
+        return self
 
     @model_validator(mode="after")
     def _stages_in_order(self) -> Self:
@@ -99,12 +107,10 @@ def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipe
 
     Raises:
         MrprepError: no such pipeline, no TOML, or keys and values that are not valid; all are named.
+        UsageError: the overrides are what is not valid.
     """
     path = pipeline_path(name)
-    try:
-        raw = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise MrprepError(f"{printable(str(path))}: {error}: mend the pipeline file") from None
+    raw = _toml(path)
     for table, values in overrides.items():
         place = raw.setdefault(table, {}) if table else raw
         if isinstance(place, dict):
@@ -112,8 +118,32 @@ def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipe
     try:
         pipeline = Pipeline.model_validate(raw)
     except ValidationError as error:
-        raise MrprepError("; ".join(_sentences(error, path))) from None
+        flags = [_flag(item["loc"], overrides) for item in error.errors()]
+        kind = UsageError if all(flags) else MrprepError
+        raise kind("; ".join(_sentences(error, path, flags))) from None
     return _beside(pipeline, path.parent)
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    shown = printable(str(path))
+    if not path.is_file():
+        raise MrprepError(f"there is no pipeline file {shown}: name a .toml file, or a pipeline by its name")
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise MrprepError(f"{shown} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise MrprepError(f"{shown} is no TOML ({error}): mend it") from None
+
+
+_FLAGS = {"text": "--text-field", "model": "--tokenizer", "model_type": "--type"}
+
+
+def _flag(location: Sequence[str | int], overrides: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the flag of the command line that set a value, or nothing when the pipeline file did."""
+    table, key = ("", location[0]) if len(location) == 1 else (location[0], location[1]) if location else ("", "")
+    given = overrides.get(str(table), {})
+    return _FLAGS.get(str(key), f"--{str(key).replace('_', '-')}") if key in given else ""
 
 
 def decontaminated(pipeline: Pipeline, files: Sequence[Path]) -> Pipeline:
@@ -174,14 +204,19 @@ def _beside(pipeline: Pipeline, folder: Path) -> Pipeline:
     return pipeline.model_copy(update={"source": sources, "against": against, "decontaminate": decontaminate})
 
 
-def _sentences(error: ValidationError, path: Path) -> Iterator[str]:
-    for item in error.errors():
+def _sentences(error: ValidationError, path: Path, flags: Sequence[str]) -> Iterator[str]:
+    """Say what is wrong with each value, under the flag or the key of the file that gave it."""
+    for item, flag in zip(error.errors(), flags, strict=True):
         key = ".".join(str(part) for part in item["loc"])
-        what = f"{printable(str(path))}: {key}: " if key else f"{printable(str(path))}: "
+        where = flag or ": ".join([printable(str(path)), *([key] if key else [])])
         if item["type"] == "extra_forbidden":
-            yield f"{what}there is no such key{_nearest(str(item['loc'][-1]), _keys(item['loc'][:-1]))}"
+            yield f"{where}: there is no such key{_nearest(str(item['loc'][-1]), _keys(item['loc'][:-1]))}"
+        elif item["loc"] == ("source",) and item["type"] == "tuple_type":
+            yield f"{where}: write [[source]], a table for each source"
         else:
-            yield what + item["msg"].removeprefix("Value error, ")
+            said = item["msg"].removeprefix("Value error, ")
+            found = "" if item["type"] == "value_error" else f", not {printable(str(item['input']), 40)!r}"
+            yield f"{where}: {said[:1].lower()}{said[1:]}{found}"
 
 
 def _keys(location: Sequence[str | int]) -> list[str]:

@@ -1,8 +1,10 @@
 """The last phase: the books are checked, the files put in place, the manifest written, the build published."""
 
+import platform
 import shutil
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +17,14 @@ from mrprep.builddir.publish import place, publish, retire
 from mrprep.builddir.verify import entries
 from mrprep.engine.parts import discard
 from mrprep.engine.work import Work
-from mrprep.request import Request
+from mrprep.request import Request, RunOptions
 from mrprep.summary import summary
 
 DIGEST_BYTES = 64 << 20
 
 
 def finish(
-    request: Request, said: Mapping[str, Any], places: Mapping[str, Path], work: Work, out: Path, run: Mapping[str, Any]
+    request: Request, said: Mapping[str, Any], places: Mapping[str, Path], work: Work, out: Path, options: RunOptions
 ) -> Build:
     """Put the build together beside ``out``, check its ledger, and publish it by one rename.
 
@@ -32,7 +34,7 @@ def finish(
         places: name in the build -> file of the work.
         work: that has run the phases.
         out: of the build.
-        run: what run.json says beside the phases.
+        options: how the build was run.
 
     Raises:
         BugError: the ledger does not add up; nothing is published.
@@ -43,23 +45,36 @@ def finish(
     staged = layout.work_of(out) / "out"
     shutil.rmtree(staged, ignore_errors=True)
     for name, file in places.items():
-        place(file, staged / name)
+        place(file, staged / name, copy=options.keep_work)
     records |= _write_summary(said, staged)
     timings = [asdict(timing) for timing in work.timings]
     (staged / layout.RUN).write_bytes(
-        orjson.dumps({**run, "request": request.record(), "phases": timings}, option=orjson.OPT_INDENT_2)
+        orjson.dumps(
+            {**_run_facts(request, options), "request": request.record(), "phases": timings}, option=orjson.OPT_INDENT_2
+        )
     )
     write_manifest({**said, "files": records}, staged / layout.MANIFEST)
-    _publish(staged, out)
+    _publish(staged, out, overwrite=options.overwrite)
     return open_build(out)
 
 
-def _publish(staged: Path, out: Path) -> None:
+def _publish(staged: Path, out: Path, *, overwrite: bool) -> None:
     retired = staged.with_name("retired")
-    if (out / layout.MANIFEST).is_file():
+    if overwrite and (out / layout.MANIFEST).is_file():
+        discard(retired)
         retire(out, retired)
     publish(staged, out)
     discard(retired)
+
+
+def _run_facts(request: Request, options: RunOptions) -> dict[str, Any]:
+    """Return what run.json says beside the phases: all that may differ between equal builds."""
+    return {
+        "host": platform.node(),
+        "jobs": options.jobs,
+        "against": {each.name: str(each.build.path.resolve()) for each in request.earlier},
+        "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
 
 
 def digest_files(unit: tuple[tuple[str, Path], ...], out: Path) -> None:

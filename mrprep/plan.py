@@ -35,8 +35,13 @@ class Plan:
         return sum(file.size for listing in self.listings for file in listing.files)
 
 
-def plan(sources: Sequence[Source], out: Path) -> Plan:
+def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -> Plan:
     """List the sources and cut them into units.
+
+    Args:
+        sources: of a pipeline.
+        out: where the build will stand, if that is to be checked.
+        strict: refuse files and folders that cannot be read, and links that lead nowhere.
 
     Raises:
         MrprepError: a source does not exist, ``out`` lies in the way, or nothing supported was found.
@@ -46,15 +51,26 @@ def plan(sources: Sequence[Source], out: Path) -> Plan:
     listings = tuple(discover(source) for source in sources)
     unit = unit_bytes(sum(file.size for listing in listings for file in listing.files))
     found = Plan(listings, unit, tuple(cut(listings, unit)))
+    if strict:
+        _refuse_unreadable(listings)
     if not found.files:
         raise MrprepError(_nothing(listings))
     return found
 
 
-def _check(source: Source, out: Path) -> None:
+def _refuse_unreadable(listings: Sequence[Listing]) -> None:
+    for listing in listings:
+        for item in listing.skipped:
+            if item.kind in {"unreadable", "dangling"}:
+                raise MrprepError(f"{printable(item.path)} {item.reason} (--strict stops at what cannot be read)")
+
+
+def _check(source: Source, out: Path | None) -> None:
     shown = printable(str(source.path))
     if not os.path.lexists(source.path):
         raise MrprepError(f"{shown} does not exist: name a folder or a file of text")
+    if out is None:
+        return
     if source.path.resolve() == out.resolve() or out.resolve() in source.path.resolve().parents:
         raise MrprepError(f"the input {shown} lies inside the output {printable(str(out))}: give another --out")
 

@@ -11,6 +11,7 @@ import orjson
 from mrprep import extras
 from mrprep.builddir.layout import FORMAT, INPUTS, MANIFEST, RUN, work_of
 from mrprep.builddir.manifest import Build, open_build
+from mrprep.builddir.publish import check_ours
 from mrprep.config import Pipeline
 from mrprep.engine.fingerprint import changes, fingerprint
 from mrprep.engine.parts import discard
@@ -25,6 +26,17 @@ LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "ren
 
 
 @dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a build is run; none of it decides a byte of the result."""
+
+    jobs: int
+    keep_work: bool = False
+    overwrite: bool = False
+    strict: bool = False
+    hash_inputs: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """Inputs, options and library versions: what the bytes of a build are a function of."""
 
@@ -35,6 +47,8 @@ class Request:
     """What is made of the text: shards, or documents as jsonl or parquet."""
     earlier: tuple[Earlier, ...] = ()
     """Builds whose documents count as there already."""
+    left_aside: str = ""
+    """Fingerprint of the files that are not read; they are listed in the build, but decide none of its rows."""
 
     @classmethod
     def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool, form: str = "shards") -> "Request":
@@ -46,6 +60,7 @@ class Request:
             {"format": str(FORMAT), **libraries},
             form,
             open_earlier(pipeline.against),
+            _left_aside(found),
         )
 
     @property
@@ -69,9 +84,17 @@ class Request:
         """Return what run.json keeps of the request, to tell a later one from it."""
         return {
             "inputs": fingerprint("", "inputs", self.inputs),
+            "left_aside": self.left_aside,
             "options": self.options,
             "libraries": dict(self.libraries),
         }
+
+
+def _left_aside(found: Plan) -> str:
+    names = [
+        [listing.source.name, printable(s.path, 4096), s.kind] for listing in found.listings for s in listing.skipped
+    ]
+    return fingerprint("", "left aside", {"names": names})
 
 
 def _extra_libraries(pipeline: Pipeline, found: Plan) -> Iterator[str]:
@@ -101,17 +124,29 @@ def settle(request: Request, out: Path, *, overwrite: bool, say: Callable[[str],
 
 def _finished(request: Request, out: Path, *, overwrite: bool) -> Build | None:
     shown = printable(str(out))
+    if out.is_symlink():
+        raise MrprepError(f"{shown} is a link: name the directory that it stands for, or another --out")
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return None
     if not (out / MANIFEST).is_file():
         raise MrprepError(f"{shown} exists and is not a build of mrprep: give another --out")
     build = open_build(out)
-    differs = _differs(request, out)
+    differs = _differs(request, out) or _torn(build)
     if not differs:
         return build
     if not overwrite:
         raise MrprepError(f"{shown} holds another build ({differs}): give another --out, or --overwrite to replace it")
+    check_ours(build)
     return None
+
+
+def _torn(build: Build) -> str:
+    """Say what is plainly wrong with the files of a build, by their sizes alone."""
+    for name, record in build.files.items():
+        file = build.file(name)
+        if not file.is_file() or file.stat().st_size != record["bytes"]:
+            return f"damaged: {printable(name)} is {'of another size' if file.is_file() else 'missing'}"
+    return ""
 
 
 def _differs(request: Request, out: Path) -> str:
@@ -122,6 +157,8 @@ def _differs(request: Request, out: Path) -> str:
     now = orjson.loads(orjson.dumps(request.record()))
     if was["inputs"] != now["inputs"]:
         return "the inputs are others or have changed"
+    if was.get("left_aside") != now["left_aside"]:
+        return "other files are left aside now"
     return "; ".join([*changes(was["options"], now["options"]), *changes(was["libraries"], now["libraries"])])
 
 
@@ -134,7 +171,7 @@ def settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[
     path = work / INPUTS
     now = orjson.loads(orjson.dumps(request.inputs))
     if path.exists():
-        differs = difference(orjson.loads(path.read_bytes()), now)
+        differs = difference(_stored(path), now)
         if not differs:
             say(f"going on with the work in {printable(str(work))}")
             return
@@ -147,6 +184,29 @@ def settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[
     aside = path.with_suffix(".tmp")
     aside.write_bytes(orjson.dumps(now))
     aside.rename(path)
+
+
+def _stored(path: Path) -> Mapping[str, Any]:
+    try:
+        stored: Mapping[str, Any] = orjson.loads(path.read_bytes())
+    except ValueError:
+        raise MrprepError(f"{printable(str(path))} is damaged: delete {printable(str(path.parent))}") from None
+    return stored
+
+
+def refuse_changed(request: Request, found: Plan, work: Path, *, hashed: bool) -> None:
+    """Compare the inputs as they are after reading with what they were before, and drop the work if they differ.
+
+    Raises:
+        MrprepError: a file changed, came or went while it was read.
+    """
+    differs = difference(request.inputs, inputs_record(found, hashed=hashed))
+    if differs:
+        discard(work / "phases")
+        (work / INPUTS).unlink(missing_ok=True)
+        raise MrprepError(
+            f"the inputs changed while they were read ({differs}): run the same command when they are at rest"
+        )
 
 
 def clear(work: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import orjson
 
 from mrprep.audit.finding import Finding
-from mrprep.build import RunOptions, build
+from mrprep.build import build
 from mrprep.builddir.digest import digest
 from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import open_build
@@ -16,6 +16,7 @@ from mrprep.config import command_line_sources, load_pipeline
 from mrprep.mindrecord.read import read_batches
 from mrprep.mindrecord.schema import schema
 from mrprep.mindrecord.write import write_rows
+from mrprep.request import RunOptions
 from mrprep.stages.audit import audit_build
 
 TRAIN = "train/train-00001.mindrecord"

@@ -47,7 +47,7 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["build", "."], 1, "no file with a supported ending"),
         (["build"], 2, "INPUT"),
         (["build", "x", "--sqe", "3"], 2, "--sqe"),
-        (["build", "x", "--seq", "0"], 1, "seq"),
+        (["build", "x", "--seq", "0"], 2, "--seq"),
         (["build", "x", "--shard-size", "big"], 2, "64MB"),
         (["build", "x", "--pipeline", "defualt"], 1, "did you mean 'default'"),
         (["build", "x", "--pipeline", "no.toml"], 1, "no.toml"),

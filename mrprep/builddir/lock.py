@@ -3,7 +3,7 @@
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mrprep.builddir.layout import LOCK
@@ -16,23 +16,28 @@ def locked(work: Path) -> Iterator[None]:
     """Hold the lock of a work directory, which is made if missing and removed if nothing is left in it.
 
     Raises:
-        MrprepError: another process holds it.
+        MrprepError: another process holds it, or what stands there is no work directory of mrprep.
     """
     handle = _acquire(work)
     try:
         yield
-        if [path.name for path in work.iterdir()] == [LOCK]:
-            (work / LOCK).unlink()
-            work.rmdir()
     finally:
+        with suppress(OSError):
+            if [path.name for path in work.iterdir()] == [LOCK]:
+                (work / LOCK).unlink()
+                work.rmdir()
         os.close(handle)
 
 
 def _acquire(work: Path) -> int:
     """Look, lock, look again: the file that was locked must still be the one that stands there."""
     while True:
-        work.mkdir(parents=True, exist_ok=True)
-        handle = os.open(work / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        _check_ours(work)
+        try:
+            work.mkdir(parents=True, exist_ok=True)
+            handle = os.open(work / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
+        except FileNotFoundError:  # another build has just taken the empty directory away
+            continue
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.path.samestat(os.fstat(handle), (work / LOCK).stat()):
@@ -45,3 +50,11 @@ def _acquire(work: Path) -> int:
                 f"another build is writing to {printable(str(work))}: wait for it to end, or give another --out"
             ) from None
         os.close(handle)
+
+
+def _check_ours(work: Path) -> None:
+    """Refuse a work directory that does not bear the lock file, and so may be somebody's own."""
+    with suppress(FileNotFoundError):
+        foreign = work.is_symlink() or (work.exists() and not work.is_dir())
+        if foreign or (work.is_dir() and any(work.iterdir()) and not (work / LOCK).is_file()):
+            raise MrprepError(f"{printable(str(work))} was not made by mrprep: move it away, or give another --out")

@@ -3,12 +3,13 @@
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 from mrprep.builddir.layout import FORMAT, MANIFEST
+from mrprep.builddir.shape import faults
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 
@@ -48,29 +49,26 @@ def open_build(path: Path) -> Build:
     """Read the manifest of a build.
 
     Raises:
-        MrprepError: there is none, it is not ours, of a later format, or names a file outside the build.
+        MrprepError: there is none, it is not ours, of a later format, damaged, or names a file outside the build.
     """
     shown = printable(str(path))
-    try:
-        manifest = orjson.loads((path / MANIFEST).read_bytes())
-    except FileNotFoundError:
-        raise MrprepError(f"{shown} is not a finished build (no {MANIFEST} in it): name the --out of a build") from None
-    except (OSError, ValueError) as error:
-        raise MrprepError(f"{shown}/{MANIFEST} cannot be read ({error}): build again") from None
+    manifest = _read(path, shown)
     if not isinstance(manifest, dict) or "mrprep" not in manifest:
         raise MrprepError(f"{shown}/{MANIFEST} was not written by mrprep: name the --out of a build")
     if manifest["mrprep"] != FORMAT:
-        raise MrprepError(
-            f"{shown} has format {manifest['mrprep']}, this mrprep reads {FORMAT}: use a matching version"
-        )
-    for name in manifest["files"]:
-        _check_plain(name, shown)
+        said = printable(str(manifest["mrprep"]))
+        raise MrprepError(f"{shown} has format {said}, this mrprep reads {FORMAT}: use a matching version")
+    if fault := next(faults(manifest), ""):
+        raise MrprepError(f"{shown}/{MANIFEST} is damaged ({printable(fault)}): put it back, or build again")
     return Build(path, manifest)
 
 
-def _check_plain(name: str, shown: str) -> None:
-    pure = PurePosixPath(name)
-    if pure.is_absolute() or ".." in pure.parts or str(pure) != name or "\0" in name:
-        raise MrprepError(
-            f"{shown}/{MANIFEST} names {printable(name)!r}, which is no plain relative name: do not use it"
-        )
+def _read(path: Path, shown: str) -> Any:
+    try:
+        return orjson.loads((path / MANIFEST).read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        raise MrprepError(f"{shown} is not a finished build (no {MANIFEST} in it): name the --out of a build") from None
+    except OSError as error:
+        raise MrprepError(f"{shown}/{MANIFEST} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    except ValueError as error:
+        raise MrprepError(f"{shown}/{MANIFEST} is damaged ({error}): put it back, or build again") from None

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 from mrprep.builddir.layout import MANIFEST, RUN
@@ -11,14 +12,16 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 
 
-def place(file: Path, final: Path) -> None:
-    """Bring a finished file of the work to its place: as a second link, else as a copy."""
+def place(file: Path, final: Path, *, copy: bool) -> None:
+    """Bring a finished file of the work to its place: as a second link, or as a copy where the work stays."""
     final.parent.mkdir(parents=True, exist_ok=True)
     final.unlink(missing_ok=True)
-    try:
-        os.link(file, final)
-    except OSError:
-        shutil.copyfile(file, final)
+    if not copy:
+        with suppress(OSError):  # a file system without hard links
+            os.link(file, final)
+            return
+    shutil.copyfile(file, final)
+    sync(final)
 
 
 def publish(staged: Path, out: Path) -> None:
@@ -43,17 +46,25 @@ def retire(out: Path, trash: Path) -> None:
     Raises:
         MrprepError: it is no build of ours, or holds files that its manifest does not list; it stays.
     """
-    build = open_build(out)
-    strangers = _strangers(build)
-    if strangers:
-        raise MrprepError(
-            f"{printable(str(out))} holds {printable(strangers[0])}, which mrprep did not make, so it is not "
-            "replaced: move that file away, or give another --out"
-        )
+    check_ours(open_build(out))
     out.rename(trash)
 
 
-def _strangers(build: Build) -> list[str]:
+def check_ours(build: Build) -> None:
+    """Refuse to replace a build that holds files which its manifest does not list.
+
+    Raises:
+        MrprepError: it does; the first is named.
+    """
+    if found := strangers(build):
+        raise MrprepError(
+            f"{printable(str(build.path))} holds {printable(found[0])}, which mrprep did not make, so it is not "
+            "replaced: move that file away, or give another --out"
+        )
+
+
+def strangers(build: Build) -> list[str]:
+    """Return the files and links in a build that its manifest does not list, sorted."""
     ours = {*build.files, MANIFEST, RUN}
     found = (path for path in build.path.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(name for path in found if (name := path.relative_to(build.path).as_posix()) not in ours)

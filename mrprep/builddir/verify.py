@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import orjson
+
 from mrprep.builddir.digest import digest
+from mrprep.builddir.layout import TOKENIZER
 from mrprep.builddir.manifest import Build
+from mrprep.builddir.publish import strangers
 from mrprep.engine.ledger import Entry
 from mrprep.engine.progress import bar
 from mrprep.printable import printable
@@ -19,7 +23,9 @@ def damage(build: Build) -> Iterator[str]:
             if problem:
                 yield f"{printable(name)}: {problem}"
             shown.update(record["bytes"])
+    yield from (f"{printable(name)}: not in the manifest" for name in strangers(build))
     yield from _shard_problems(build)
+    yield from _tokenizer_problems(build)
     for entry in entries(build.manifest["ledger"]):
         if entry.left != entry.right:
             yield f"ledger: {entry.name}: {entry.left} against {entry.right}"
@@ -36,11 +42,16 @@ def _file_problem(path: Path, record: Mapping[str, Any]) -> str:
 
 def _shard_problems(build: Build) -> Iterator[str]:
     for split, facts in build.manifest["splits"].items():
-        for shard in facts["shards"]:
-            if f"{shard['file']}.db" not in build.files:
-                yield f"{printable(shard['file'])}: its index (.db) is not in the manifest"
         if sum(shard["rows"] for shard in facts["shards"]) != facts["rows"]:
             yield f"{printable(split)}: the rows of its shards do not add up to {facts['rows']}"
+
+
+def _tokenizer_problems(build: Build) -> Iterator[str]:
+    path = build.file(f"{TOKENIZER}/tokenizer.json")
+    if not build.manifest["splits"] or not path.is_file():
+        return
+    said, facts = build.manifest["tokenizer"], orjson.loads(path.read_bytes())
+    yield from (f"tokenizer: {name} differs from {path.name}" for name in facts if said.get(name) != facts[name])
 
 
 def entries(ledger: Mapping[str, Any]) -> list[Entry]:

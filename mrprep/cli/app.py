@@ -1,6 +1,7 @@
 """The program: its commands, and what becomes of an error."""
 
 import errno
+import os
 import sys
 import traceback
 from typing import NoReturn
@@ -20,6 +21,10 @@ _ADVICE = {
     errno.EACCES: "give yourself the right to it, or name another place",
     errno.EPERM: "give yourself the right to it, or name another place",
     errno.EROFS: "name another place",
+    errno.ENOTDIR: "name a place whose parent is a folder",
+    errno.EEXIST: "something stands there; name another place",
+    errno.ENAMETOOLONG: "give a shorter name",
+    errno.ELOOP: "name a place without that link",
 }
 """What to do about an error of the system that is not ours."""
 
@@ -79,11 +84,16 @@ def _code(error: BaseException) -> int:
             return _fail(str(error), error.exit_code)
         case BrokenPipeError():
             return 1
-        case OSError(errno=number) if number in _ADVICE:
+        case OSError() if _number(error) in _ADVICE:
             where = f" ({printable(str(error.filename))})" if error.filename else ""
-            return _fail(f"{error.strerror}{where}: {_ADVICE[number]}", 1)
+            return _fail(f"{os.strerror(_number(error))}{where}: {_ADVICE[_number(error)]}", 1)
     traceback.print_exception(error)
     return _fail("this is a bug in mrprep, please report it with the lines above", BugError.exit_code)
+
+
+def _number(error: OSError) -> int:
+    """Return the error's number; NumPy says only how much of an array it wrote when the disk is full."""
+    return error.errno or (errno.ENOSPC if " requested and " in str(error) else 0)
 
 
 def _fail(message: str, code: int) -> int:

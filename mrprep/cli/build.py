@@ -84,9 +84,10 @@ def build(
 
 
 def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> None:
-    from mrprep.build import RunOptions, build
+    from mrprep.build import build
     from mrprep.cli.given import job_count
     from mrprep.cli.terminal import say
+    from mrprep.request import RunOptions
     from mrprep.summary import text_summary
 
     made = build(chosen, out, RunOptions(job_count(jobs), **switches), say)

@@ -69,11 +69,12 @@ def dedupe(
     DIR/documents holds them; mrprep why, mrprep verify and --against take DIR as they take a build.
     mrprep dedupe curve shows which pairs become candidates at a threshold.
     """
-    from mrprep.build import RunOptions, deduplicate
+    from mrprep.build import deduplicate
     from mrprep.cli.given import absolute, given, job_count
     from mrprep.cli.terminal import say
     from mrprep.config import command_line_sources, decontaminated, load_pipeline, only_dedupe
     from mrprep.errors import UsageError
+    from mrprep.request import RunOptions
     from mrprep.summary import text_summary
 
     if form not in ("jsonl", "parquet"):

@@ -21,11 +21,12 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --out.")] = False,
 ) -> None:
     """Clean, filter and deduplicate text as a build does, and train a vocabulary on a sample of what is left."""
-    from mrprep.build import RunOptions, train_tokenizer
+    from mrprep.build import train_tokenizer
     from mrprep.cli.given import given, job_count
     from mrprep.cli.terminal import say
     from mrprep.config import command_line_sources, load_pipeline
     from mrprep.errors import MrprepError
+    from mrprep.request import RunOptions
 
     if out.exists() and not overwrite:
         raise MrprepError(f"{out} exists: give --overwrite to replace it, or another --out")

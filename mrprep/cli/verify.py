@@ -19,5 +19,5 @@ def verify(
     for problem in problems:
         print(problem)
     if problems:
-        raise MrprepError(f"{len(problems)} things are wrong with {found.path}: build it again")
+        raise MrprepError(f"{len(problems)} things are wrong with {found.path}: build it again with --overwrite")
     print(f"{found.path}: {len(found.files)} files and the ledger are in order")

@@ -15,6 +15,8 @@ from typing import Any, Protocol
 
 from mrprep.errors import MrprepError
 
+ATTEMPTS = 2
+"""How often a call is tried alone after a worker died on it."""
 WORKER_ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -96,14 +98,17 @@ class Pool:
 
     def _alone(self, call: Call, label: str) -> None:
         function, arguments = call
-        try:
-            self._started().submit(function, *arguments).result()
-        except BrokenProcessPool:
-            self.close()
-            raise MrprepError(
-                f"a worker died twice on {label} (out of memory, or a crash in a library): look at that input, "
-                "or give the machine more memory or fewer --jobs, and run the same command again"
-            ) from None
+        for _ in range(ATTEMPTS):
+            try:
+                self._started().submit(function, *arguments).result()
+            except BrokenProcessPool:
+                self.close()
+            else:
+                return
+        raise MrprepError(
+            f"workers died {ATTEMPTS + 1} times on {label} (out of memory, or a crash in a library): look at that "
+            "input, or give the machine more memory or fewer --jobs, and run the same command again"
+        )
 
     def _started(self) -> ProcessPoolExecutor:
         if self._pool is None:

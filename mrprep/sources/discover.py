@@ -21,7 +21,7 @@ from mrprep.printable import printable
 from mrprep.sources.source import Format, Source
 
 Compression = Literal["", "gz", "zst", "bz2", "xz"]
-SkipKind = Literal["ending", "hidden", "temporary", "link", "special", "unreadable", "build", "excluded"]
+SkipKind = Literal["ending", "hidden", "temporary", "link", "dangling", "special", "unreadable", "build", "excluded"]
 
 _FORMATS: dict[bytes, Format] = {
     b".txt": "txt",
@@ -172,7 +172,8 @@ class _Walk:
         try:
             status = os.stat(os.path.join(self.root, path))
         except OSError as error:
-            self._leave(path, "link", _LINK_ERRORS.get(error.errno or 0, _why(error)))
+            kind: SkipKind = "dangling" if error.errno == errno.ENOENT else "link"
+            self._leave(path, kind, _LINK_ERRORS.get(error.errno or 0, _why(error)))
             return
         inode = (status.st_dev, status.st_ino)
         if inode in self._listed:

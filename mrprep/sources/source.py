@@ -29,7 +29,7 @@ class Source(Options):
     joined by a blank line; those that are missing or null are left out unless all are."""
     encoding: str = "auto"
     """Of the files that are not parquet: ``auto``, or a name that Python knows, such as ``gb18030``."""
-    weight: float = Field(1.0, gt=0, allow_inf_nan=False)
+    weight: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False)
     """How often the source's documents are taken; 0.5 takes half of them, 2 takes each twice."""
 
     @field_validator("text", mode="before")

@@ -10,6 +10,7 @@ from mrprep.builddir.manifest import Build
 from mrprep.printable import printable
 
 _LISTED = 8
+_UNREAD = ("unreadable", "dangling")
 _CLUSTERS = 3
 
 
@@ -20,6 +21,7 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "files": manifest["inputs"]["files"],
         "bytes": manifest["inputs"]["bytes"],
         "records": ledger["read"]["records"],
+        "cuts": ledger["read"]["cuts"],
         "bad_records": counts["read"]["left_out"].get("read", {}),
         "documents": ledger["documents"],
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
@@ -32,12 +34,15 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _token_summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
-    tokens, splits = manifest["ledger"]["written"]["tokens"], manifest["splits"]
+    written, splits = manifest["ledger"]["written"]["tokens"], manifest["splits"]
     rows = sum(split["rows"] for split in splits.values())
     padding = sum(split["padding"] for split in splits.values())
     return {
-        "tokens": tokens,
-        "bytes_per_token": round(manifest["counts"]["tokens"]["bytes"] / max(1, tokens), 3),
+        "tokens": sum(split["tokens"] for split in splits.values()),
+        "withheld_tokens": manifest["ledger"]["withheld"]["tokens"],
+        "whole_documents": manifest["counts"]["tokens"]["encoded"],
+        "packing": manifest["packing"],
+        "bytes_per_token": round(manifest["counts"]["tokens"]["bytes"] / max(1, written), 3),
         "by_source": manifest["counts"]["tokens"]["by_source"],
         "vocabulary": manifest["tokenizer"]["vocab_size"],
         "splits": {
@@ -84,7 +89,8 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
             yield from _duplicates(found, said.get("tokens", 0))
     if books["sampled_out"] or books["empty"]:
         yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
-    yield f"kept        {books['kept']:,} documents"
+    pieces = f" in {books['kept']:,} pieces" if said["cuts"] else ""
+    yield f"kept        {said.get('whole_documents', books['kept']):,} documents{pieces}"
 
 
 def _duplicates(found: Mapping[str, Any], tokens: int) -> Iterator[str]:
@@ -112,6 +118,8 @@ def _rows(said: Mapping[str, Any], build: Build) -> Iterator[str]:
         f"tokens      {said['tokens']:,}, {said['bytes_per_token']:.2f} bytes a token, "
         f"vocabulary {said['vocabulary']:,}"
     )
+    if said["withheld_tokens"]:
+        yield f"withheld    {said['withheld_tokens']:,} tokens: repeats of documents that are in valid"
     if len(said["by_source"]) > 1:
         total = max(1, sum(source["tokens"] for source in said["by_source"].values()))
         shares = (f"{printable(name, 40)} {facts['tokens'] / total:.1%}" for name, facts in said["by_source"].items())
@@ -120,7 +128,8 @@ def _rows(said: Mapping[str, Any], build: Build) -> Iterator[str]:
         shards = f"{split['shards']} shard" + ("s" if split["shards"] > 1 else "")
         yield f"{name:<11} {split['rows']:,} rows of {build.manifest['seq']:,} in {shards}"
     if said["padding_share"]:
-        warning = ": more than 5 %, consider --packing concat" if said["padding_share"] > 0.05 else ""
+        much = said["padding_share"] > 0.05 and said["packing"] == "bestfit"
+        warning = ": more than 5 %, consider --packing concat" if much else ""
         yield f"padding     {said['padding_share']:.2%}{warning}"
 
 
@@ -132,8 +141,12 @@ def _written(said: Mapping[str, Any], build: Build) -> Iterator[str]:
 
 def _not_read(said: Mapping[str, Any]) -> Iterator[str]:
     problems, skipped = said["not_read"]["problems"], said["not_read"]["skipped"]
+    problems = [*problems, *({**item, "problem": item["reason"]} for item in skipped if item["kind"] in _UNREAD)]
+    skipped = [item for item in skipped if item["kind"] not in _UNREAD]
+    if problems:
+        yield f"NOT READ    {len(problems):,} files, or what of them comes after the fault:"
     for problem in problems[:_LISTED]:
-        yield f"NOT READ    {problem['path']}: {problem['problem']}"
+        yield f"            {problem['path']}: {problem['problem']}"
     if len(problems) > _LISTED:
         yield f"            … {len(problems) - _LISTED:,} more in report/summary.json"
     kinds: dict[str, int] = {}

@@ -111,7 +111,8 @@ def test_bad_input_is_counted_and_strict_stops_at_the_first(tmp_path: Path) -> N
     done = mrprep("build", tmp_path / "in", "--out", out, "--seq", 32)
     assert done.returncode == 0, done.stderr
     assert "bad records bad-json 1" in done.stdout
-    assert "NOT READ    bad.jsonl.gz" in done.stdout
+    assert "NOT READ" in done.stdout
+    assert "bad.jsonl.gz: " in done.stdout
     summary = json.loads((out / "report/summary.json").read_text())
     assert summary["records"] == 11
     assert summary["documents"]["kept"] == 10

@@ -286,6 +286,14 @@ def test_valid_holds_its_share_and_a_row_and_leaves_a_row() -> None:
     assert bounds.valid_end(histogram, 0.99, 17) == 0
 
 
+def test_valid_does_not_take_nearly_everything_for_one_long_document() -> None:
+    histogram, key = bounds.empty_histogram(), 1 << (64 - bounds.BITS)
+    histogram[:4] = [10, 5, 9_000, 985]
+    assert bounds.valid_end(histogram, 0.0012, 8) == 2 * key
+    assert bounds.valid_end(histogram, 0.01, 8) == 0
+    assert bounds.valid_end(histogram, 0.8, 8) == 3 * key
+
+
 def test_each_shard_orders_its_rows_by_a_seed_of_its_own(tmp_path: Path) -> None:
     built = Built(tmp_path, write_parts(tmp_path, corpus(60), 1), PACKINGS[2], shard.Options(shards=3, valid=0.3))
     assert len({shard._row_seed(unit) for unit in built.units}) == len(built.units) >= 4

@@ -62,6 +62,12 @@ def build(
     from mrprep.config import command_line_sources, decontaminated, load_pipeline
     from mrprep.errors import UsageError
 
+    if shards is not None and shard_size is not None:
+        raise UsageError("--shards and --shard-size say the same thing: give one of them")
+    if tokenizer is not None and vocab_size is not None:
+        raise UsageError("--vocab-size is for training a vocabulary, and --tokenizer gives one: leave one of them out")
+    if out is not None and not out.name:
+        raise UsageError("--out is empty: name a directory to make")
     overrides: dict[str, dict[str, Any]] = {
         "": given(seed=seed, against=absolute(against)),
         "input": given(text=tuple(text_field) if text_field else None),

@@ -54,6 +54,7 @@ def show(
     for name, value in tokenizer.facts().items():
         print(f"{name:<26} {printable(str(value))}")
     if text is not None:
+        text = text.encode("utf-8", "replace").decode()
         ids = tokenizer.encode_batch([text])[0].tolist()
         print(" ".join(f"{printable(tokenizer.piece(token))}:{token}" for token in ids))
         print(f"{len(ids)} tokens, {len(text.encode()) / max(1, len(ids)):.2f} bytes a token")

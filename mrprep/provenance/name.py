@@ -12,6 +12,7 @@ from mrprep.printable import printable
 from mrprep.provenance.tables import Found, Mask, documents, found_rows
 
 _ID = re.compile(r"[0-9a-f]{16}")
+_RECORDS = re.compile(rb"\.(jsonl|json|parquet)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _LISTED = 10
 
 
@@ -29,7 +30,21 @@ def find_document(build: Build, name: str) -> list[Found]:
     path, _, line = name.rpartition(":")
     if not matches and line.isdigit():
         matches = _at_line(_matching_path(build, os.fsencode(path)), int(line))
+    if not matches:
+        raise MrprepError(_why_none(build, name))
     return _pieces(matches, name)
+
+
+def _why_none(build: Build, name: str) -> str:
+    """Say why no document goes by a name: its file was not read, or there is none of that name."""
+    inputs = build.manifest["inputs"]
+    unread = {item["path"]: item["reason"] for item in inputs["skipped"]}
+    unread |= {item["path"]: item["problem"] for item in inputs["problems"]}
+    shown = printable(name)
+    for path, reason in unread.items():
+        if shown == path or shown.endswith(f"/{path}"):
+            return f"{path} was not read: {reason}"
+    return f"no document of this build goes by {shown!r}: name a file as the build read it, file:line, or an id"
 
 
 def _matching_id(build: Build, wanted: int) -> list[Found]:
@@ -41,10 +56,12 @@ def _matching_id(build: Build, wanted: int) -> list[Found]:
 
 
 def _matching_path(build: Build, wanted: bytes) -> list[Found]:
+    """Return the rows whose path ends ``wanted``; only those of the source that it names, if it names one."""
     wanted = os.path.normpath(wanted)
-    return [
-        found for base, table in documents(build) for found in found_rows(base, table, _has_path(table["path"], wanted))
+    found = [
+        each for base, table in documents(build) for each in found_rows(base, table, _has_path(table["path"], wanted))
     ]
+    return [f for f in found if wanted.endswith(os.fsencode(f.source) + b"/" + f.path)] or found
 
 
 def _has_path(column: pa.ChunkedArray, wanted: bytes) -> Mask:
@@ -58,19 +75,18 @@ def _has_path(column: pa.ChunkedArray, wanted: bytes) -> Mask:
 
 
 def _at_line(found: list[Found], line: int) -> list[Found]:
-    """Return the document that begins last at or before a line: the one the line is in."""
+    """Return the document that a line is in: the last to begin at or before it; a record is on one line alone."""
+    exact = [f for f in found if f.line == line]
+    if exact or any(_RECORDS.search(f.path) for f in found):
+        return exact
     before = max((f.line for f in found if f.line <= line), default=None)
     return [f for f in found if f.line == before]
 
 
 def _pieces(found: list[Found], name: str) -> list[Found]:
-    shown = printable(name)
-    if not found:
-        raise MrprepError(
-            f"no document of this build goes by {shown!r}: name a file as the build read it, file:line, or an id"
-        )
-    firsts = sorted({f.id: f for f in reversed(found)}.values(), key=lambda f: (f.path, f.line))
+    firsts = sorted({f.id: f for f in reversed(found)}.values(), key=lambda f: (f.path, f.line, f.source))
     if len(firsts) > 1:
-        some = ", ".join(f.place for f in firsts[:_LISTED]) + (", …" if len(firsts) > _LISTED else "")
-        raise MrprepError(f"{shown!r} holds {len(firsts)} documents: name one of them ({some})")
+        some = ", ".join(f"{f.id:016x} {f.place}" for f in firsts[:_LISTED])
+        more = ", …" if len(firsts) > _LISTED else ""
+        raise MrprepError(f"{printable(name)!r} holds {len(firsts)} documents: name one of them ({some}{more})")
     return sorted(found, key=lambda f: f.piece)

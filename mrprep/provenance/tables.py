@@ -1,6 +1,7 @@
 """Read a build's tables: documents by their ordinal, by where they came from, and by the rows they are in."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -52,9 +53,9 @@ def documents(build: Build) -> Iterator[tuple[int | None, pa.Table]]:
         MrprepError: the build was made with --no-keep-text.
     """
     for part in build.manifest["text"]["parts"]:
-        yield part["base"], _read(build.file(part["file"]), _WHERE)
+        yield part["base"], table_of(build.file(part["file"]), columns=_WHERE)
     for name in build.manifest["text"]["dropped"]:
-        yield None, _read(build.file(name), None)
+        yield None, table_of(build.file(name))
 
 
 def found_rows(base: int | None, table: pa.Table, mask: Mask) -> list[Found]:
@@ -87,7 +88,7 @@ def cluster_row(build: Build, doc: int) -> dict[str, Any] | None:
     """Return the line of dedup/clusters.parquet for a document by the ordinal of its first row, or None."""
     if CLUSTERS not in build.files:
         return None
-    rows = pq.read_table(build.file(CLUSTERS), filters=pc.field("doc") == doc).to_pylist()
+    rows = table_of(build.file(CLUSTERS), filters=pc.field("doc") == doc).to_pylist()
     return rows[0] if rows else None
 
 
@@ -115,20 +116,38 @@ def stretches(build: Build, doc: int) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (shard file, line of its provenance table) for each stretch of a document in a row."""
     for split in build.manifest["splits"].values():
         for shard in split["shards"]:
-            rows = pq.read_table(build.file(shard["provenance"]), filters=pc.field("doc") == doc)
+            rows = table_of(build.file(shard["provenance"]), filters=pc.field("doc") == doc)
             yield from ((shard["file"], row) for row in rows.to_pylist())
 
 
 def stretches_of_row(build: Build, shard: dict[str, Any], row: int) -> list[dict[str, Any]]:
     """Return the provenance lines of one row of a shard, in order."""
-    rows: list[dict[str, Any]] = pq.read_table(
-        build.file(shard["provenance"]), filters=pc.field("row") == row
-    ).to_pylist()
+    rows: list[dict[str, Any]] = table_of(build.file(shard["provenance"]), filters=pc.field("row") == row).to_pylist()
     return rows
 
 
+def table_of(path: Path, **options: Any) -> pa.Table:
+    """Read a Parquet table of a build.
+
+    Raises:
+        MrprepError: it is missing or damaged.
+    """
+    with _readable(path):
+        return pq.read_table(path, use_threads=False, **options)
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, pa.ArrowException):
+        raise MrprepError(
+            f"{printable(str(path))} is missing or damaged: mrprep verify says what else is; build again"
+        ) from None
+
+
 def _row(path: Path, index: int) -> dict[str, Any]:
-    with pq.ParquetFile(path) as file:
+    with _readable(path), pq.ParquetFile(path) as file:
         for group in range(file.num_row_groups):
             rows = file.metadata.row_group(group).num_rows
             if index < rows:
@@ -136,7 +155,3 @@ def _row(path: Path, index: int) -> dict[str, Any]:
                 return row
             index -= rows
     raise MrprepError(f"{printable(str(path))} is shorter than its manifest says: run mrprep verify")
-
-
-def _read(path: Path, columns: list[str] | None) -> pa.Table:
-    return pq.read_table(path, columns=columns, use_threads=False)

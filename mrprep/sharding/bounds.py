@@ -54,14 +54,15 @@ def valid_end(histogram: I64, share: float, least: int) -> int:
         least: tokens that valid holds at least (a row), and that train must keep.
 
     Returns:
-        0, no valid split, if ``share`` is 0 or if train would keep fewer than ``least`` tokens.
+        0, no valid split, if ``share`` is 0, if train would keep fewer than ``least`` tokens, or if a document so
+        long comes first that valid would hold more than half of all tokens, and twice what was asked for.
     """
     if not share:
         return 0
     sums = np.cumsum(histogram)
     total = int(sums[-1])
     buckets = int(np.searchsorted(sums, max(share * total, least))) + 1
-    if buckets > len(sums) or total - sums[buckets - 1] < least:
+    if buckets > len(sums) or total - sums[buckets - 1] < least or sums[buckets - 1] > max(0.5, 2 * share) * total:
         return 0
     return buckets << _SHIFT
 

@@ -226,7 +226,7 @@ def _notes(unit: SplitUnit, wanted: int, cuts: Mapping[str, Sequence[Bound]]) ->
     if len(cuts["train"]) < wanted:
         yield f"{len(cuts['train'])} shards instead of {wanted}: there are no more documents to go into them"
     if unit.options.valid and not held.get("valid"):
-        yield "no valid split: with a row of its own for valid, none would be left for train"
+        yield "no valid split: it takes whole documents and a row at least, and would leave too little for train"
     share = held.get("valid", 0) / max(1, sum(held.values()))
     if share > 2 * unit.options.valid:
         yield (

@@ -1,5 +1,6 @@
 """Paths that the tests share."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -11,5 +12,7 @@ SHARED = ROOT.parent / "shared"
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """Real corpora, tokenizers and cases, beside the project; never copied into it."""
-    assert (SHARED / "corpora").is_dir(), f"{SHARED} holds the corpora and cases that the tests use"
+    if not (SHARED / "corpora").is_dir():
+        assert "CI" not in os.environ, f"CI must have the corpora at {SHARED}"
+        pytest.skip(f"needs the corpora at {SHARED}")
     return SHARED

@@ -136,14 +136,22 @@ def _toml(path: Path) -> dict[str, Any]:
         raise MrprepError(f"{shown} is no TOML ({error}): mend it") from None
 
 
-_FLAGS = {"text": "--text-field", "model": "--tokenizer", "model_type": "--type"}
+_FLAGS = {
+    "text": "--text-field",
+    "model": "--tokenizer",
+    "model_type": "--type",
+    **{key: f"--{key}" for key in ("seed", "seq", "layout", "packing", "shards", "valid", "threshold", "against")},
+    "shard_size": "--shard-size",
+    "vocab_size": "--vocab-size",
+}
+"""The flags of the commands, by the key that each sets."""
 
 
 def _flag(location: Sequence[str | int], overrides: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the flag of the command line that set a value, or nothing when the pipeline file did."""
     table, key = ("", location[0]) if len(location) == 1 else (location[0], location[1]) if location else ("", "")
     given = overrides.get(str(table), {})
-    return _FLAGS.get(str(key), f"--{str(key).replace('_', '-')}") if key in given else ""
+    return _FLAGS.get(str(key), "") if key in given else ""
 
 
 def decontaminated(pipeline: Pipeline, files: Sequence[Path]) -> Pipeline:

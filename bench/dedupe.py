@@ -208,14 +208,27 @@ def show_memory() -> None:
         print(f"| {what} | {peak.strip()} |", flush=True)
 
 
-def by_datatrove(texts: list[str], language: str, root: Path) -> tuple[np.ndarray, float]:
-    """Return datatrove's verdict on texts, and its CPU seconds, start-up included."""
+def as_jsonl(texts: list[str], root: Path) -> Path:
     source = root / "in"
     source.mkdir()
     with (source / "texts.jsonl").open("w", encoding="utf-8") as file:
         file.writelines(json.dumps({"id": str(number), "text": text}) + "\n" for number, text in enumerate(texts))
+    return source
+
+
+def by_us(texts: list[str], root: Path) -> tuple[np.ndarray, float]:
+    """Return the verdict of ``mrprep dedupe``, and the CPU seconds of all its processes, from jsonl to jsonl."""
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    arguments = ["dedupe", str(as_jsonl(texts, root)), "--out", str(root / "out"), "--jobs", "1"]
+    subprocess.run([sys.executable, "-m", "mrprep", *arguments], check=True, capture_output=True)
+    spent = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+    return np.load(root / "out/dedup/verdict.npy"), spent
+
+
+def by_datatrove(texts: list[str], language: str, root: Path) -> tuple[np.ndarray, float]:
+    """Return datatrove's verdict on texts, and its CPU seconds, from jsonl to jsonl, imports not counted."""
     script = str(ROOT / "bench/datatrove_dedupe.py")
-    command = [os.environ["DATATROVE"], "-P", script, str(source), language, str(root)]
+    command = [os.environ["DATATROVE"], "-P", script, str(as_jsonl(texts, root)), language, str(root)]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout.splitlines()[-1])
     verdict = np.full(len(texts), -1, np.int64)
@@ -235,14 +248,9 @@ def show_datatrove() -> None:
         for who in ["ours", *languages]:
             with tempfile.TemporaryDirectory() as name:
                 root = Path(name)
-                if who == "ours":
-                    out, _, sketched, barrier = measure(texts, root, dedupe.Options())
-                    seconds = sketched + barrier
-                else:
-                    out = root
-                    verdict, seconds = by_datatrove(texts, who, root)
-                    np.save(root / "verdict.npy", verdict)
-                q = quality(texts, sets, out)
+                verdict, seconds = by_us(texts, root) if who == "ours" else by_datatrove(texts, who, root)
+                np.save(root / "verdict.npy", verdict)
+                q = quality(texts, sets, root)
             print(
                 f"| {make.__name__}, {who} | {seconds:.1f} | {q['joined']:.4f} | {q['outside']} "
                 f"| {q['one survivor']:.4f} | {q['removed']} | {q['direct']:.3f} | {q['none left']} |",

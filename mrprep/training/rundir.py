@@ -1,6 +1,6 @@
 """The directory of a run: who may write into it, and where training goes on.
 
-``settings.json``, ``metrics.jsonl``, ``logs/``, ``checkpoints/``; ``.lock`` while a trainer is at work.
+``settings.json``, ``metrics.jsonl``, ``logs/``, ``checkpoints/``; ``mrprep-train.lock``, by which it is known as one.
 """
 
 import fcntl
@@ -14,6 +14,9 @@ from mrprep.training import checkpoint, metrics
 from mrprep.training.config import read_config
 from mrprep.training.settings import Settings
 
+LOCK = "mrprep-train.lock"
+"""Marks a directory as a run; held while a trainer is at work in it."""
+
 
 @contextmanager
 def held(run: Path) -> Iterator[None]:
@@ -22,10 +25,10 @@ def held(run: Path) -> Iterator[None]:
     Raises:
         MrprepError: it holds something else than a run, or another trainer is at work in it.
     """
-    if run.exists() and (not run.is_dir() or (any(run.iterdir()) and not (run / ".lock").exists())):
+    if run.exists() and (not run.is_dir() or (any(run.iterdir()) and not (run / LOCK).exists())):
         raise MrprepError(f"{printable(str(run))} exists and is no training run: name another --out")
     run.mkdir(parents=True, exist_ok=True)
-    with (run / ".lock").open("a") as lock:
+    with (run / LOCK).open("a") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

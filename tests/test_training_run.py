@@ -130,7 +130,7 @@ def _kill_a_rank_after(step, run, seen):
     """Kill rank 1 once ``step`` steps are done; note when, and which processes there were."""
     while len(metrics.read(run / "metrics.jsonl")) < step:
         time.sleep(0.05)
-    ranks = psutil.Process().children(recursive=True)
+    ranks = [p for p in psutil.Process().children(recursive=True) if "MS_ROLE" in p.environ()]
     victim = next(p for p in ranks if p.environ().get("MS_NODE_ID") == "1")
     seen.update(ranks=ranks, at=time.monotonic())
     victim.kill()

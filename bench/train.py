@@ -119,7 +119,13 @@ def main():
         return torch_eager() if options.one == "torch" else trainer(options.one == "plain")
     contenders = {name: [sys.executable, __file__, "--one", name] for name in ("trainer", "plain")}
     if options.torch:
-        contenders["torch"] = [options.torch, __file__, "--one", "torch"]
+        contenders["torch"] = [
+            options.torch,
+            "-P",
+            __file__,
+            "--one",
+            "torch",
+        ]  # -P: bench/tokenizers.py is not tokenizers
     if options.recipe:
         contenders["recipe"] = [sys.executable, options.recipe]
     rates = {name: [] for name in contenders}

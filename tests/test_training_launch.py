@@ -99,6 +99,13 @@ def test_a_rank_that_hangs_is_named(tmp_path, body, says):
     assert not _children()
 
 
+def test_when_the_others_give_up_on_a_stopped_rank_it_is_the_one_named(tmp_path):
+    body = STOPPED.replace("time.sleep(99)", "time.sleep(1); sys.exit(7)")
+    with pytest.raises(MrprepError, match="rank-1 is stopped: its last sign of life was step 8, computing"):
+        run_ranks(_command(body), 3, tmp_path, lambda: None)
+    assert not _children()
+
+
 def test_slow_ranks_that_give_signs_of_life_are_left_alone(tmp_path):
     body = """
 from mrprep.training.heartbeat import Heart

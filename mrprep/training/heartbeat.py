@@ -39,7 +39,7 @@ class Note:
     at: float
     """When, in the file system's seconds since the epoch."""
     frozen: bool
-    """Whether the kernel says that it is stopped or waits for a disk."""
+    """Whether the kernel says that it is stopped, as by SIGSTOP."""
 
     @property
     def rank_of_progress(self) -> tuple[bool, int, bool, float]:
@@ -59,12 +59,19 @@ def read_notes(files: Mapping[str, Path], pids: Mapping[str, int]) -> list[Note]
 def hanging(notes: list[Note], limit: float) -> str | None:
     """Return a sentence that names the rank that hangs when none gave a sign for ``limit`` seconds."""
     silent = time.time() - max(note.at for note in notes)
-    if silent < limit:
-        return None
-    worst = min(notes, key=lambda note: note.rank_of_progress)
-    state = "is stopped" if worst.frozen else "hangs"
-    others = "; the others wait for it" if len(notes) > 1 else ""
-    return f"{worst.name} {state}: its last sign of life was step {worst.step + 1}, {worst.phase}{others}"
+    return None if silent < limit else _told(min(notes, key=lambda note: note.rank_of_progress), len(notes))
+
+
+def frozen(notes: list[Note]) -> str | None:
+    """Return a sentence that names a rank that is stopped, if one is."""
+    found = [note for note in notes if note.frozen]
+    return _told(found[0], len(notes)) if found else None
+
+
+def _told(note: Note, ranks: int) -> str:
+    state = "is stopped" if note.frozen else "hangs"
+    others = "; the others wait for it" if ranks > 1 else ""
+    return f"{note.name} {state}: its last sign of life was step {note.step + 1}, {note.phase}{others}"
 
 
 def _frozen(pid: int) -> bool:
@@ -72,4 +79,4 @@ def _frozen(pid: int) -> bool:
         state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
     except OSError:
         return False
-    return state in "TtD"
+    return state in "Tt"

@@ -119,25 +119,27 @@ def _wait(
         if asked and all(p.popen.returncode == -signal.SIGTERM for p in failed) and failed:
             return  # so early that they did not listen yet
         if failed:
-            raise MrprepError(_sentence(failed, logs))
+            raise MrprepError(heartbeat.frozen(_notes(ranks)) or _sentence(failed, logs))
         if request.number is not None and not asked:
             asked = True
             for rank in ranks:
                 rank.popen.terminate()
-        _check_life([p for p in ranks if p.popen.poll() is None], hang_after)
+        _check_life(ranks, logs, hang_after)
         watch()
         time.sleep(POLL)
 
 
-def _check_life(ranks: list[_Process], hang_after: float) -> None:
-    if not ranks:
-        return
-    notes = heartbeat.read_notes({p.name: p.beat for p in ranks}, {p.name: p.popen.pid for p in ranks})
-    sentence = heartbeat.hanging(notes, hang_after)
+def _notes(ranks: list[_Process]) -> list[heartbeat.Note]:
+    """Return the signs of life of the ranks that still run."""
+    running = [p for p in ranks if p.popen.poll() is None]
+    return heartbeat.read_notes({p.name: p.beat for p in running}, {p.name: p.popen.pid for p in running})
+
+
+def _check_life(ranks: list[_Process], logs: Path, hang_after: float) -> None:
+    notes = _notes(ranks)
+    sentence = heartbeat.hanging(notes, hang_after) if notes else None
     if sentence:
-        raise MrprepError(
-            f"{sentence}; all were stopped after {hang_after:g} s (logs: {printable(str(ranks[0].log.parent))})"
-        )
+        raise MrprepError(f"{sentence}; all were stopped after {hang_after:g} s (logs: {printable(str(logs))})")
 
 
 def _sentence(failed: list[_Process], logs: Path) -> str:

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import psutil
+
 COMMAND = [sys.executable, "-m", "mrprep"]
 
 
@@ -49,3 +51,9 @@ def kill_when(condition: Callable[[], bool], number: int, *arguments: object) ->
     if process.poll() is None:
         os.killpg(process.pid, number) if number == signal.SIGKILL else process.send_signal(number)
     return process.wait(30)
+
+
+def started() -> list[psutil.Process]:
+    """Return what this process has started, but for the tracker that Python's multiprocessing keeps."""
+    found = psutil.Process().children(recursive=True)
+    return [child for child in found if "resource_tracker" not in " ".join(child.cmdline())]

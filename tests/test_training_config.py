@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+from training_build import write_manifest
 
 from mrprep.errors import MrprepError
 from mrprep.training import config
@@ -96,18 +97,8 @@ def _manifest(tmp_path, rows):
     for name in names:
         (tmp_path / name).touch()
         (tmp_path / (name + ".db")).touch()
-    (tmp_path / "manifest.json").write_text(
-        json.dumps(
-            {
-                "mrprep": 1,
-                "seq": 16,
-                "layout": "flat",
-                "tokenizer": {"vocab_size": 50, "eod_id": 2, "bos_id": -1, "pad_id": 0},
-                "splits": {"train": {"rows": rows, "shards": [{"file": name, "rows": 1} for name in names]}},
-                "files": {},
-            }
-        )
-    )
+    first = {"file": names[0], "rows": rows - 1}
+    write_manifest(tmp_path, [first, {"file": names[1], "rows": 1}], 16, "flat", 50, 0)
 
 
 def test_more_rows_a_step_than_there_are_is_refused_before_the_start(tmp_path):

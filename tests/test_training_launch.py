@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from builds import started
 
 from mrprep.errors import MrprepError
 from mrprep.training.launch import run_ranks
@@ -25,12 +26,6 @@ def _command(body: str) -> list[str]:
     return [sys.executable, "-c", RANK + body]
 
 
-def _children() -> list[psutil.Process]:
-    """Return what this process has started, but for the tracker that Python's multiprocessing keeps."""
-    found = psutil.Process().children(recursive=True)
-    return [child for child in found if "resource_tracker" not in " ".join(child.cmdline())]
-
-
 def test_ranks_are_told_who_they_are_and_the_scheduler_is_not_waited_for(tmp_path):
     body = "print(rank, os.environ['MS_WORKER_NUM'], os.environ['MS_ROLE'], flush=True); rank < 0 and time.sleep(99)"
     looks = []
@@ -41,7 +36,7 @@ def test_ranks_are_told_who_they_are_and_the_scheduler_is_not_waited_for(tmp_pat
     assert [logs[f"rank-{r}.log"] for r in range(3)] == [[str(r), "3", "MS_WORKER"] for r in range(3)]
     assert logs["scheduler.log"] == ["-1", "3", "MS_SCHED"]
     assert looks
-    assert not _children()
+    assert not started()
 
 
 def test_one_rank_needs_no_scheduler(tmp_path):
@@ -65,7 +60,7 @@ def test_a_failed_rank_ends_all_within_five_seconds_with_a_sentence(tmp_path, bo
     with pytest.raises(MrprepError, match=says):
         run_ranks(_command(body), 3, tmp_path, lambda: None)
     assert time.monotonic() - began < 5
-    assert not _children()
+    assert not started()
 
 
 HANGS = """
@@ -96,14 +91,14 @@ time.sleep(99)
 def test_a_rank_that_hangs_is_named(tmp_path, body, says):
     with pytest.raises(MrprepError, match=says):
         run_ranks(_command(body), 3, tmp_path, lambda: None, hang_after=1)
-    assert not _children()
+    assert not started()
 
 
 def test_when_the_others_give_up_on_a_stopped_rank_it_is_the_one_named(tmp_path):
     body = STOPPED.replace("time.sleep(99)", "time.sleep(1); sys.exit(7)")
     with pytest.raises(MrprepError, match="rank-1 is stopped: its last sign of life was step 8, computing"):
         run_ranks(_command(body), 3, tmp_path, lambda: None)
-    assert not _children()
+    assert not started()
 
 
 def test_slow_ranks_that_give_signs_of_life_are_left_alone(tmp_path):

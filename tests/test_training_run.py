@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import psutil
 import pytest
+from builds import started
 from training_build import write_build
 
 from mrprep.errors import MrprepError
@@ -51,7 +52,7 @@ def build(tmp_path_factory):
     rows[:, 0] = np.arange(203) % VOCAB
     for place in range(1, 33):
         rows[:, place] = follow[rows[:, place - 1]]
-    return write_build(tmp_path_factory.mktemp("build") / "b", {"input_ids": rows}, 2, vocab_size=VOCAB, pad_id=-1)
+    return write_build(tmp_path_factory.mktemp("build") / "b", {"input_ids": rows}, 2, vocab_size=VOCAB, pad_id=None)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +131,7 @@ def _kill_a_rank_after(step, run, seen):
     """Kill rank 1 once ``step`` steps are done; note when, and which processes there were."""
     while len(metrics.read(run / "metrics.jsonl")) < step:
         time.sleep(0.05)
-    ranks = [p for p in psutil.Process().children(recursive=True) if "MS_ROLE" in p.environ()]
+    ranks = started()
     victim = next(p for p in ranks if p.environ().get("MS_NODE_ID") == "1")
     seen.update(ranks=ranks, at=time.monotonic())
     victim.kill()
@@ -150,7 +151,7 @@ def test_two_ranks_killed_and_resumed_give_the_losses_of_one(alone, build, tmp_p
     again = _train(build, run, ranks=2, micro_batch=4)
     assert again.steps == STEPS
     assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5  # fp32 sums in another order
-    assert not psutil.Process().children(recursive=True)
+    assert not started()
 
 
 def test_under_an_msrun_of_the_user_s_own_the_same_command_just_runs(alone, build, tmp_path):

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
+from mrprep.builddir.digest import digest
+
 FLAT = {"input_ids": "int32"}
 MCORE = {
     "input_ids": "int32",
@@ -15,7 +17,9 @@ MCORE = {
 }
 
 
-def write_build(path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_size: int, pad_id: int = 0) -> Path:
+def write_build(
+    path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_size: int, pad_id: int | None = 0
+) -> Path:
     """Write rows, name -> array [n, places], into that many shards of the train split."""
     from mindspore.mindrecord import FileWriter
 
@@ -32,14 +36,29 @@ def write_build(path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_s
         writer.commit()
         listed.append({"file": name, "rows": len(indices)})
     seq = rows["input_ids"].shape[1] - (layout is FLAT)
+    write_manifest(path, listed, seq, "flat" if layout is FLAT else "mcore", vocab_size, pad_id)
+    return path
+
+
+def write_manifest(path: Path, shards: list[dict], seq: int, layout: str, vocab_size: int, pad_id: int | None) -> None:
+    """Write the manifest of shards (file, rows) that lie in ``path``."""
+    listed = [{"provenance": shard["file"], "tokens": 0, "padding": 0, **shard} for shard in shards]
     manifest = {
         "mrprep": 1,
+        "version": "0",
         "seq": seq,
-        "layout": "flat" if layout is FLAT else "mcore",
+        "layout": layout,
+        "packing": "concat",
         "seed": 0,
-        "tokenizer": {"vocab_size": vocab_size, "eod_id": 2, "bos_id": 1, "pad_id": pad_id},
-        "splits": {"train": {"rows": len(rows["input_ids"]), "shards": listed}},
-        "files": {},
+        "tokenizer": {"file": listed[0]["file"], "vocab_size": vocab_size, "eod_id": 2, "bos_id": 1, "pad_id": pad_id},
+        "splits": {"train": _totals(listed)},
+        "text": {"parts": [], "dropped": []},
+        **{key: {} for key in ("pipeline", "inputs", "ledger", "counts")},
+        "notes": [],
+        "files": {str(file.relative_to(path)): digest(file) for file in sorted(path.rglob("*.mindrecord*"))},
     }
     (path / "manifest.json").write_text(json.dumps(manifest))
-    return path
+
+
+def _totals(shards: list[dict]) -> dict:
+    return {"shards": shards, **{name: sum(s[name] for s in shards) for name in ("rows", "tokens", "padding")}}

@@ -2,7 +2,7 @@
 
 python bench/build.py [--runs 3] : wall seconds (median), MB/s of text, and floor ÷ build. The floor, measured in
 the same run: orjson parse + sentencepiece encode of the surviving text + FileWriter of the rows, each alone on one
-core, ÷ 2. Also the largest resident set of a process that writes MindRecord and of one that does not.
+core, ÷ 2. Also the largest resident set of one process, and of all together.
 """
 
 import argparse
@@ -29,18 +29,27 @@ SETS = {
 SEQ = 2048
 
 
-def timed_build(inputs: list[Path], out: Path) -> tuple[float, dict[str, int]]:
-    """Build and return wall seconds and peak resident sets."""
+def start(inputs: list[Path], out: Path) -> subprocess.Popen[bytes]:
+    """Start a build."""
+    arguments = command("build", *inputs, "--out", out, "--tokenizer", MODEL, "--seq", SEQ)
+    return subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+
+
+def timed(inputs: list[Path], out: Path) -> float:
+    """Build and return wall seconds."""
     started = time.perf_counter()
-    build = subprocess.Popen(
-        command("build", *inputs, "--out", out, "--tokenizer", MODEL, "--seq", SEQ, "--overwrite"),
-        stdout=subprocess.DEVNULL,
-    )
+    if start(inputs, out).wait():
+        raise SystemExit("the build failed")
+    return time.perf_counter() - started
+
+
+def watched(inputs: list[Path], out: Path) -> dict[str, int]:
+    """Build and return peak resident sets; apart from the timed runs, since looking costs time."""
+    build = start(inputs, out)
     watch = Watch(build.pid)
     watch.start()
-    if build.wait():
-        raise SystemExit("the build failed")
-    return time.perf_counter() - started, watch.stop()
+    build.wait()
+    return watch.stop()
 
 
 def seconds(function: Callable[[], object]) -> float:
@@ -98,13 +107,10 @@ def main() -> None:
     print(run("--version").strip())
     for name, corpora in SETS.items():
         with tempfile.TemporaryDirectory(prefix="mrprep-bench-") as folder:
-            out = Path(folder) / "build"
-            measured = []
-            for number in range(runs):
-                out = Path(folder) / f"build{number}"
-                measured.append(timed_build([CORPORA / corpus for corpus in corpora], out))
-            wall = statistics.median(took for took, _ in measured)
-            peaks = {kind: max(peak[kind] for _, peak in measured) >> 20 for kind in ("writer", "other", "tree")}
+            inputs = [CORPORA / corpus for corpus in corpora]
+            out = Path(folder) / "watched"
+            peaks = watched(inputs, out)
+            wall = statistics.median(timed(inputs, Path(folder) / f"build{number}") for number in range(runs))
             phases = json.loads((out / "run.json").read_text())["phases"]
             parts, size = floor(out, Path(folder))
             bottom = sum(parts.values()) / 2

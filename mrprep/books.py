@@ -13,6 +13,7 @@ from mrprep import __version__
 from mrprep.builddir import layout
 from mrprep.builddir.tables import TextPart
 from mrprep.engine.ledger import added
+from mrprep.examples import examples
 from mrprep.plan import Plan
 from mrprep.printable import printable
 from mrprep.request import Request
@@ -121,6 +122,7 @@ def _text_facts(request: Request, found: Plan, parts: Sequence[TextPart]) -> dic
             "dropped": [layout.DROPPED.format(number) for number in range(len(parts))],
         },
         "inputs": _inputs(found, parts),
+        "examples": examples(parts),
     }
 
 

@@ -4,14 +4,14 @@ import difflib
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from mrprep.errors import MrprepError, UsageError
 from mrprep.options import Options
 from mrprep.printable import printable
-from mrprep.sources.source import Source
+from mrprep.sources.source import Reading, Source
 from mrprep.stages.boilerplate import Options as BoilerplateOptions
 from mrprep.stages.clean import Options as CleanOptions
 from mrprep.stages.decontaminate import Options as DecontaminateOptions
@@ -26,19 +26,6 @@ BARRIERS = ("boilerplate", "dedupe")
 LAST = ("tokenize", "pack", "shard")
 
 
-class InputOptions(Options):
-    """How inputs named on the command line are read; a ``[[source]]`` says it for itself."""
-
-    format: Literal["auto", "txt", "md", "jsonl", "json", "parquet", "html"] = "auto"
-    """Format of files without a known ending."""
-    documents: Literal["file", "line", "blank-line"] = "file"
-    """What one document of a .txt or .md is."""
-    text: tuple[str, ...] = ("text",)
-    """Field or fields of a record that hold its text; several are joined by a blank line."""
-    encoding: str = "auto"
-    """Encoding of the text files; found out for each file by default."""
-
-
 class Pipeline(Options):
     """Everything that decides the bytes of a build, besides the inputs themselves."""
 
@@ -46,8 +33,8 @@ class Pipeline(Options):
     """Decides the order of documents, samples, and the valid split."""
     stages: tuple[str, ...] = ("clean", "filter", "dedupe", *LAST)
     """The stages, in the order in which documents pass them."""
-    input: InputOptions = InputOptions()
-    """Defaults for inputs named on the command line."""
+    input: Reading = Reading()
+    """How inputs named on the command line are read; a ``[[source]]`` says it for itself."""
     source: tuple[Source, ...] = ()
     """Sources with names and weights; inputs on the command line take their place."""
     against: tuple[Path, ...] = ()
@@ -140,7 +127,10 @@ _FLAGS = {
     "text": "--text-field",
     "model": "--tokenizer",
     "model_type": "--type",
-    **{key: f"--{key}" for key in ("seed", "seq", "layout", "packing", "shards", "valid", "threshold", "against")},
+    **{
+        key: f"--{key}"
+        for key in ("encoding", "seed", "seq", "layout", "packing", "shards", "valid", "threshold", "against")
+    },
     "shard_size": "--shard-size",
     "vocab_size": "--vocab-size",
 }
@@ -191,7 +181,7 @@ def pipelines_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "pipelines"
 
 
-def command_line_sources(inputs: Sequence[Path], options: InputOptions) -> tuple[Source, ...]:
+def command_line_sources(inputs: Sequence[Path], options: Reading) -> tuple[Source, ...]:
     """Return a source for each input, named after it; a second one of the same name gets a number."""
     names: dict[str, int] = {}
     sources = []

@@ -25,6 +25,7 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "bad_records": counts["read"]["left_out"].get("read", {}),
         "documents": ledger["documents"],
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
+        "examples": manifest["examples"],
         "edits": counts["read"]["edits"],
         "duplicates": counts["duplicates"],
         **(_token_summary(manifest) if manifest["splits"] else {"written": counts["written"]}),

@@ -252,3 +252,25 @@ def test_nothing_left_after_the_filters_is_a_sentence(tmp_path: Path) -> None:
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
+
+
+def test_an_encoding_that_is_told_holds_for_every_file(tmp_path: Path) -> None:
+    text = "联通的信号很好，" * 3
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a.txt").write_bytes("联通".encode("gb18030"))
+    (tmp_path / "in" / "b.txt").write_bytes(text.encode("gb18030"))
+    build(tmp_path / "in", tmp_path / "out", "--encoding", "gb18030", "--seq", 16, "--pipeline", "raw")
+    assert pq.read_table(tmp_path / "out/text/part-00000.parquet")["text"].to_pylist() == ["联通", text]
+    wrong = mrprep("build", tmp_path / "in", "--out", tmp_path / "o2", "--encoding", "gb99")
+    assert wrong.returncode == 2
+    assert "--encoding" in wrong.stderr
+
+
+def test_the_report_shows_what_each_rule_took_out(sample: Path) -> None:
+    shown = json.loads((sample / "report/summary.json").read_text())["examples"]
+    assert shown["read"]["bad-json"][0]["place"] == "dirt/broken.jsonl:2"
+    (repeated,) = [
+        e for of_reason in shown["filter"].values() for e in of_reason if e["place"] == "dirt/repeated.txt:1"
+    ]
+    assert repeated["detail"]
+    assert repeated["excerpt"]

@@ -28,7 +28,20 @@ LAYERS = [
         "evaluation",
     },
     {"stages"},
-    {"config", "plan", "request", "books", "summary", "places", "finish", "build", "dryrun", "preview", "training"},
+    {
+        "config",
+        "plan",
+        "request",
+        "books",
+        "summary",
+        "examples",
+        "places",
+        "finish",
+        "build",
+        "dryrun",
+        "preview",
+        "training",
+    },
     {"cli"},
 ]
 """A room may import from its own layer and those above it in this list."""

@@ -31,6 +31,9 @@ def build(
         list[Path] | None,
         typer.Option(help="An evaluation set (.jsonl, text): documents that share 13 words with it are dropped."),
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the text files, such as gb18030.  [default: found out for each]")
+    ] = None,
     shards: Annotated[int | None, typer.Option(help="Shards to write for training.")] = None,
     shard_size: Annotated[str | None, typer.Option(help="Size of a shard instead, such as 64MB.")] = None,
     layout: Annotated[str | None, Layout] = None,
@@ -70,7 +73,7 @@ def build(
         raise UsageError("--out is empty: name a directory to make")
     overrides: dict[str, dict[str, Any]] = {
         "": given(seed=seed, against=absolute(against)),
-        "input": given(text=tuple(text_field) if text_field else None),
+        "input": given(text=tuple(text_field) if text_field else None, encoding=encoding),
         "tokenize": given(model=tokenizer, vocab_size=vocab_size),
         "pack": given(seq=seq, layout=layout, packing=packing),
         "shard": given(shards=shards, shard_size=parse_size(shard_size), valid=valid),

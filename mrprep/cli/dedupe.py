@@ -56,6 +56,9 @@ def dedupe(
     text_field: Annotated[
         list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
     ] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the text files, such as gb18030.  [default: found out for each]")
+    ] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,
     keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work.")] = False,
@@ -81,7 +84,7 @@ def dedupe(
         raise UsageError(f"--format {form!r} is not known: jsonl or parquet")
     overrides = {
         "": given(against=absolute(against)),
-        "input": given(text=tuple(text_field) if text_field else None),
+        "input": given(text=tuple(text_field) if text_field else None, encoding=encoding),
         "dedupe": given(threshold=threshold, keep=keep, cluster=cluster, contained=contained),
     }
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)

@@ -13,13 +13,9 @@ Format = Literal["txt", "md", "jsonl", "json", "parquet", "html"]
 Documents = Literal["file", "line", "blank-line"]
 
 
-class Source(Options):
-    """One folder, or one file, of raw text."""
+class Reading(Options):
+    """How files are read."""
 
-    name: str = Field(min_length=1)
-    """Short name; part of every document's identity."""
-    path: Path
-    """The folder that is read with all folders in it, or a single file."""
     format: Literal["auto", Format] = "auto"
     """``auto`` goes by each file's ending; anything else holds for every file, whatever its ending."""
     documents: Documents = "file"
@@ -29,8 +25,6 @@ class Source(Options):
     joined by a blank line; those that are missing or null are left out unless all are."""
     encoding: str = "auto"
     """Of the files that are not parquet: ``auto``, or a name that Python knows, such as ``gb18030``."""
-    weight: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False)
-    """How often the source's documents are taken; 0.5 takes half of them, 2 takes each twice."""
 
     @field_validator("text", mode="before")
     @classmethod
@@ -47,3 +41,14 @@ class Source(Options):
             return codecs.lookup(value).name
         except (LookupError, UnicodeError):
             raise ValueError(f"no text encoding is named {value!r}; use auto or e.g. gb18030, big5hkscs") from None
+
+
+class Source(Reading):
+    """One folder, or one file, of raw text."""
+
+    name: str = Field(min_length=1)
+    """Short name; part of every document's identity."""
+    path: Path
+    """The folder that is read with all folders in it, or a single file."""
+    weight: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False)
+    """How often the source's documents are taken; 0.5 takes half of them, 2 takes each twice."""

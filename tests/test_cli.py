@@ -59,6 +59,10 @@ def sample(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (["why", "x", "y"], 1, "not a finished build"),
         (["show", "x", "y:1"], 1, "not a finished build"),
         (["frobnicate"], 2, "frobnicate"),
+        (["train", "x", "--lr", "nan"], 2, "--lr"),
+        (["build", "x", "--shards", "2", "--shard-size", "1MB"], 2, "--shard-size"),
+        (["build", "x", "--tokenizer", "a.model", "--vocab-size", "500"], 2, "--vocab-size"),
+        (["build", "x", "--seed", "99999999999999999999999"], 2, "--seed"),
         (["tokenizer", "show", "no.model"], 1, "no.model"),
     ],
 )

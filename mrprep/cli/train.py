@@ -56,11 +56,14 @@ def train(
     """Train a Llama-style model on the train split, over data-parallel ranks; Ctrl-C stops with a checkpoint."""
     from mrprep.builddir.find import find_build
     from mrprep.cli.terminal import say
+    from mrprep.errors import UsageError
     from mrprep.training.metrics import told
     from mrprep.training.run import train as run
     from mrprep.training.schedule import ScheduleOptions
     from mrprep.training.settings import LoopOptions
 
+    if not 0 < lr < float("inf"):
+        raise UsageError(f"--lr {lr} is no learning rate: give a number above 0, such as 3e-4")
     found = find_build(build, shards=True)
     result = run(
         found.path,

@@ -1,5 +1,7 @@
 """Parquet: every way to store text, bad rows by the row, bad files in one sentence."""
 
+import base64
+import gzip
 from pathlib import Path
 from typing import Any
 
@@ -7,6 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sources_tools import Reading, read_bytes, read_path
+
+from mrprep.document import FileNote
+from mrprep.sources.discover import discover
+from mrprep.sources.read import read
+from mrprep.sources.source import Source
+from mrprep.sources.spans import cut
 
 TEXTS = ["第一", None, "", "a\nb", "😀"]
 
@@ -96,3 +104,50 @@ def test_rows_before_a_damaged_page_are_kept(tmp_path: Path) -> None:
     assert reading.texts == texts[: len(reading.texts)]
     assert len(reading.texts) >= 750
     assert "damaged" in reading.problems[0]
+
+
+FOUND_BY_FUZZING = {
+    "abort": (
+        "ABzY8000000t2Pe!D_-l5C-7c?XXA?iie$MAqOumIYg-ia|(iY58_e0BsS6>tTv`?dh0{<G5Q33j-"
+        "EaG9Gy*twqU(<FS9V2e?HhuM$^6qJ=DYK!sCn5Du^KznJ>~-"
+        "3;1Lj&3FL5+AePLRjLtmvm<>h^Q!E?IN(pXi>tg$wLJ8)_4V_iN4`l+WFgQ^(@|i)1~rgJ6;-"
+        "y8{Mcp!767Lt<QZiwcpUIO8rDnd@OpkpOZy^{80&!ScYxx67(qG0PLO9CT;POcFaAN9)7<W4602hrbQA^XC?Afp7hI29kY+Tq?`M"
+        "Blu(sd{3(}OP_7#&@9<xYikszJrO%U=bt`N32X>tFMm)*r?(@l$F{nUQUi|y_Du6;G=UH1AW;@5N!dd{;G{%bw~*c<+hIsyOy"
+    ),
+    "unicode": (
+        "ABzY8000000t0=LF;Buk6o6l^mkS{{U~-opsR;|04uyz@PF>g;2s2BIB|1Q{RK?9jqyNL%*`MIAa4?3+AK|;UhJt~ly_ep-_uY4W"
+        "H|&qP9Jt3lmzyDQ#+mI=$NYYOvCMcL)$0I2@HLN29OHSO!5kyBj4)f(^X4-"
+        "c7{Y8oUV}GWPI<v21rLV}kLWs_!6b`YTiM9&m)Im{b1DZtu-I~P8O;Jtf!A8ZqG_~BTQIOOrH7xhC=EC%*24JWzE~5M^rfr7<~7-"
+        "3AoD^FqAFHmr7Hf;siloRfFxfWOC}X%2-"
+        "%c7*+$t08DlD@>cP;EzaLWqFa&rMG(mhCqN*wwV2{m{fsa}vi|iA!v=FHr6dH@M`XPR)QzZb^LJX)D`qDyc1LHrV=SM`*4E169=i"
+        "6=EIiDirfDaWTF;cJ8&%3+pL$nXc?uB?W1jX$zg40|C$@NW?wkL~4J4llFu6Y|J%d2?aJnMB%J6-8wZ*_Z5uy%-"
+        "d`4{9R$$iiQ000"
+    ),
+    "lost-rows-cut": (
+        "ABzY8000000t2O!v1$TA5Qb;hWsyS&7PH*K6^GzraY_tmbqMJ##8PbT%t=xh&1n+TrOX55G4cd?j?|VuM`lk+HliVrVrO^R`Tzfe"
+        "xf@&#+X&dhUW6VUB+8%*4VL;Wsa64i)AAUjn%I&aoJbO3<Y+~qO$%+wt{VU9-"
+        "jzSbrN=T!Qp1{~m4|UJ;3P2&F^o{0N)qgcwU55j%nz;k&Kia8cfgm+$#phMPykly+!w2Cy{bb$pq36@XW1%2zJE*SS5Nyl<?C2S1"
+        "_G?;x&*xwA}CL-"
+        ")!LL}2T}*b0^|}aPfKmUBZF^gqX;R?3;k40%`=Og5jX~t47viOMc6RqnKEtg3(1!K17)nnX2WA=JdS~|C=!H4`LHNkM*DFVp+;(C"
+        "-b*J~M8P6{VG(MmhUQho&O99hZdrKoF{n4D1Vzyfjc}3VclX(<Iaw^4NuJLi!-p(i-pp^qi%#pj)z%SB(+>2Ev;+E!J^>m-"
+        "F?dP?000"
+    ),
+    "negative-rows": (
+        "ABzY8000000t2O!!D_-l5Qb;hWsy`U9%jix4nc775TzFM6olSAh)3~~*hqV@+L*TX)?*)_kI^USbM)-"
+        "7&(TSgb`_OE4?DZd&j0@(Oft9{wh^$0y#O6LNR(a|8Z35MRILI4r{yq4HOfo8cOprEfu$9NHZHWKeAW0*_on<YE<Th=k{Z@5t=x}"
+        "$g`FfH{Q$+WB*Av9U39HxzHiMp)+ltp1Fl?7ZjxDq0<co&uE>&AR)@YvEgibfk}N{LeT(PU&)YZU>QDy;Jgn%t1icX=C`YZ-"
+        "%9KM3QhUS#<Ps`JOKrd*gI{T*2r0}9{ZviO3k$6gSO$^|x&ma5ux83JW!m5b$rt+v%2<ufnupeSECZ3FNDw*7CsSt>Mf+hEp+;(C"
+        "K1xSeM8P6Xun09&L-"
+        "Qs=Yo3+?&sli!F{pQ@1Vzyf4Sx}(_YX<doGcd2C{5>2{$r9ZZ|8UZWv6w~YU_ZenGf`wv;+E!z5%k*sTN8D000"
+    ),
+}
+"""Damaged files, gzip in base 85: one made pyarrow abort the process, one raised, two lost rows without a word."""
+
+
+@pytest.mark.parametrize("name", FOUND_BY_FUZZING)
+def test_damage_found_by_fuzzing_is_told_whole_and_cut(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.parquet").write_bytes(gzip.decompress(base64.b85decode(FOUND_BY_FUZZING[name])))
+    listing = discover(Source(name="s", path=tmp_path))
+    for unit in (1, 1 << 30):
+        items = [item for spans in cut([listing], unit) for span in spans for item in read(span)]
+        assert any("damaged" in item.problem for item in items if isinstance(item, FileNote)), unit

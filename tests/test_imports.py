@@ -41,6 +41,7 @@ LAYERS = [
         "dryrun",
         "preview",
         "training",
+        "doctor",
     },
     {"cli"},
 ]

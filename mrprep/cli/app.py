@@ -10,7 +10,7 @@ import typer
 from typer.exceptions import TyperException
 
 from mrprep import __version__
-from mrprep.cli import audit, build, clean, dedupe, evaluate, generate, show, tokenizer, train, verify, why
+from mrprep.cli import audit, build, clean, dedupe, doctor, evaluate, generate, show, tokenizer, train, verify, why
 from mrprep.errors import BugError, MrprepError
 from mrprep.printable import printable
 
@@ -43,6 +43,7 @@ app.command("train")(train.train)
 app.command("eval")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("clean")(clean.clean)
+app.command("doctor")(doctor.doctor)
 app.command("why")(why.why)
 app.command("show")(show.show)
 app.command("verify")(verify.verify)

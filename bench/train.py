@@ -63,13 +63,13 @@ def trainer(plain):
     timed(lambda k: train_step([(ms.Tensor(rows[k]),)], 1e-3 * min(1, (k + 1) / 10)).loss)
 
 
-def _plain_finish(optimizer, ranks, clip):  # noqa: ARG001
+def _plain_finish(optimizer, rank, ranks, clip):  # noqa: ARG001
     """Do the update whatever the norm."""
     import mindspore as ms
     from mindspore import ops
 
     def finish(sums, plan, wish):
-        gradients, loss, tokens = sums[:-2], sums[-2], sums[-1]
+        gradients, loss, tokens, peak = sums[:-3], sums[-3], sums[-2], sums[-1]
         squares = ops.zeros((), ms.float32)
         for g in gradients:
             squares = squares + (g * g).sum()
@@ -80,7 +80,7 @@ def _plain_finish(optimizer, ranks, clip):  # noqa: ARG001
         for g in gradients:
             scaled = (*scaled, g * factor)
         optimizer(scaled, plan[0])
-        return ops.stack((mean, norm, tokens, ops.ones((), ms.float32), wish))
+        return ops.stack((mean, norm, peak, tokens, ops.ones((), ms.float32), wish))
 
     return finish
 

@@ -1,5 +1,6 @@
 """Model, AdamW and step against slow and obvious NumPy; rows a step against ``order.rows``. MindSpore in process."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -126,14 +127,16 @@ def test_padding_is_no_target_and_splitting_a_batch_changes_nothing(ms):
     one = _step(ms, whole)([(ms.Tensor(rows),)], 1e-2)
     two = _step(ms, halves, accumulate=2)([(ms.Tensor(rows[:2]),), (ms.Tensor(rows[2:]),)], 1e-2)
 
-    losses = []
+    losses, ends = [], [0]
     for row in rows:
         logits = slow_logits(_config(), before, row[:-1])
         picked = logits[np.arange(SEQ), row[1:]] - np.log(np.exp(logits).sum(-1))
         losses.extend(-picked[row[1:] != PAD])
+        ends.append(len(losses))
     assert one.tokens == two.tokens == len(losses) == (rows[:, 1:] != PAD).sum()
     assert one.loss == pytest.approx(np.mean(losses), abs=1e-5)
-    assert two.loss == pytest.approx(one.loss, abs=1e-6)
+    assert one.peak == pytest.approx(max(sum(losses[a:b]) / SEQ for a, b in pairwise(ends)), abs=1e-5)
+    assert (two.loss, two.peak) == pytest.approx((one.loss, one.peak), abs=1e-6)
     assert two.norm == pytest.approx(one.norm, rel=1e-5)
     for name, value in _weights(halves).items():
         assert np.abs(value - _weights(whole)[name]).max() < 1e-5, name
@@ -171,11 +174,11 @@ def test_a_step_at_its_limit_changes_no_weight_and_the_wish_to_stop_is_heard(ms)
     step, rows = _step(ms, model, decay=0.1), [(ms.Tensor(_rows()),)]
     free = step(rows, 0.0)
     before = _weights(model)
-    for limits in ((free.loss, np.inf), (np.inf, free.norm)):
+    for limits in ((free.loss, np.inf, np.inf), (np.inf, free.norm, np.inf), (np.inf, np.inf, free.peak)):
         outcome = step(rows, 1e-2, limits, stop=True)
         assert (outcome.skipped, outcome.stop, outcome.loss) == (True, True, free.loss)
     assert all((_weights(model)[name] == value).all() for name, value in before.items())
-    outcome = step(rows, 1e-2, (free.loss * 1.001, free.norm * 1.001))
+    outcome = step(rows, 1e-2, (free.loss * 1.001, free.norm * 1.001, free.peak * 1.001))
     assert (outcome.skipped, outcome.stop) == (False, False)
     assert any((_weights(model)[name] != value).any() for name, value in before.items())
 

@@ -16,7 +16,8 @@ from mrprep.training.verdict import verdict
 def _run(losses, waited=0.0, skipped=()):
     return [
         metrics.Metric(
-            step=k + 1, loss=float(loss), lr=1e-3, norm=1.0, tokens=8, tokens_per_s=8.0, seconds=1.0, waited=waited,
+            step=k + 1, loss=float(loss), lr=1e-3, norm=1.0, peak=float(loss) + 1,
+            tokens=8, tokens_per_s=8.0, seconds=1.0, waited=waited,
             skipped=k in skipped,
         )
         for k, loss in enumerate(losses)

@@ -19,6 +19,7 @@ from pydantic import Field
 
 from mrprep.options import Options
 from mrprep.printable import printable
+from mrprep.training.spikes import Seen
 
 Arrays = Mapping[str, npt.NDArray[np.float32]]
 
@@ -44,8 +45,8 @@ class LoopState(Options):
     """Mean validation loss at this step, nats, if it was looked at."""
     best_loss: float | None = None
     """Lowest so far."""
-    recent: tuple[tuple[float, float], ...] = ()
-    """Loss and gradient norm of the last good steps, see ``spikes``."""
+    recent: tuple[Seen, ...] = ()
+    """The last good steps."""
     spikes: int = 0
     """Skipped steps in a row up to this one."""
     files: dict[str, str] = Field(default_factory=dict)

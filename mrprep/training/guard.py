@@ -8,12 +8,12 @@ from typing import Any
 from mrprep import order
 from mrprep.training import incident
 from mrprep.training.parts import Parts
-from mrprep.training.spikes import Pair
+from mrprep.training.spikes import Limits
 from mrprep.training.step import Columns, Outcome
 
 
 def handle(
-    parts: Parts, data_step: int, micro_batches: Sequence[Columns], lr: float, limits: Pair, outcome: Outcome
+    parts: Parts, data_step: int, micro_batches: Sequence[Columns], lr: float, limits: Limits, outcome: Outcome
 ) -> Outcome:
     """Write the incident at weights that have not changed, then make the update if it is to be ignored.
 
@@ -24,7 +24,7 @@ def handle(
         data_step: the step, counted on this data.
         micro_batches: its rows of this rank.
         lr: its learning rate.
-        limits: loss and norm that it passed.
+        limits: one of which it passed.
         outcome: of the step, skipped.
     """
     ignored = parts.settings.on_spike == "ignore" and math.isfinite(outcome.loss) and math.isfinite(outcome.norm)
@@ -49,20 +49,24 @@ def reason_to_end(parts: Parts) -> str | None:
     )
 
 
-def _facts(parts: Parts, lr: float, limits: Pair, outcome: Outcome) -> dict[str, Any]:
+def _facts(parts: Parts, lr: float, limits: Limits, outcome: Outcome) -> dict[str, Any]:
     if not (math.isfinite(outcome.loss) and math.isfinite(outcome.norm)):
         reason = "loss or gradient is not finite"
-    elif outcome.loss >= limits[0]:
+    elif outcome.loss >= limits.loss:
         reason = f"loss {outcome.loss:.4f} is far above the losses before it"
-    else:
+    elif outcome.norm >= limits.norm:
         reason = f"gradient norm {outcome.norm:.4g} is far above the norms before it"
+    else:
+        reason = f"loss {outcome.peak:.4f} of a stretch of a row is far above those before it"
     return {
         "step": parts.standing.step,
         "reason": reason,
         "loss": outcome.loss,
-        "loss_limit": limits[0],
+        "loss_limit": limits.loss,
         "norm": outcome.norm,
-        "norm_limit": limits[1],
+        "norm_limit": limits.norm,
+        "peak": outcome.peak,
+        "peak_limit": limits.peak,
         "lr": lr,
         "tokens": outcome.tokens,
     }

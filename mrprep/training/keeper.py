@@ -71,7 +71,7 @@ def _save(parts: Parts, valid: float | None) -> None:
         data_from=standing.data_from,
         valid_loss=valid,
         best_loss=standing.best,
-        recent=standing.recent.pairs(),
+        recent=standing.recent.seen(),
         spikes=standing.spikes,
     )
     snapshot = checkpoint.Snapshot(

@@ -55,7 +55,7 @@ def _step(parts: Parts, rows: Rows, stop: bool) -> tuple[Outcome, Metric]:
     standing.tokens += outcome.tokens
     if outcome.skipped:
         outcome = guard.handle(parts, data_step, micro_batches, lr, limits, outcome)
-    standing.count(outcome.loss, outcome.norm, skipped=outcome.skipped)
+    standing.count(outcome.seen, limits, skipped=outcome.skipped)
     return outcome, _metric(standing.step, lr, outcome, time.perf_counter() - began, waited)
 
 
@@ -65,6 +65,7 @@ def _metric(step: int, lr: float, outcome: Outcome, seconds: float, waited: floa
         "loss": outcome.loss,
         "lr": lr,
         "norm": outcome.norm,
+        "peak": outcome.peak,
         "tokens": outcome.tokens,
         "tokens_per_s": round(outcome.tokens / seconds, 1),
         "seconds": round(seconds, 6),

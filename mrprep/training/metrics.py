@@ -18,6 +18,8 @@ class Metric(TypedDict):
     """Learning rate."""
     norm: float | None
     """Gradient norm before clipping; null when not finite: the update was skipped."""
+    peak: float | None
+    """Highest mean loss of a stretch of 128 places or so of a row, nats a place; null when not finite."""
     tokens: int
     """Targets trained on in this step."""
     tokens_per_s: float

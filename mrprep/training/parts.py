@@ -59,7 +59,7 @@ def assemble(settings: Settings, rank: int) -> Parts:
         settings.decay_embeddings,
     )
     split = data.splitter(shards.layout, shards.pad_id, shards.eod_id, settings.train_seq)
-    step = partial(TrainStep, ranks=settings.ranks, accumulate=settings.accumulate)
+    step = partial(TrainStep, rank=rank, ranks=settings.ranks, accumulate=settings.accumulate)
     return Parts(
         settings=settings,
         rank=rank,

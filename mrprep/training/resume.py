@@ -9,7 +9,7 @@ from mrprep.training.model import Llama
 from mrprep.training.optimizer import AdamW
 from mrprep.training.settings import Settings
 from mrprep.training.shards import TrainingShards
-from mrprep.training.spikes import Recent
+from mrprep.training.spikes import Limits, Recent, Seen
 
 
 @dataclass(slots=True)
@@ -17,7 +17,7 @@ class Standing:
     """Where the loop stands; the same on every rank."""
 
     recent: Recent
-    """Loss and norm of the last good steps."""
+    """The last good steps."""
     step: int = 0
     """Steps done."""
     tokens: int = 0
@@ -29,13 +29,11 @@ class Standing:
     spikes: int = 0
     """Skipped steps in a row."""
 
-    def count(self, loss: float, norm: float, *, skipped: bool) -> None:
-        """Note whether the step's update was made."""
-        if skipped:
-            self.spikes += 1
-        else:
-            self.spikes = 0
-            self.recent.add(loss, norm)
+    def count(self, seen: Seen, limits: Limits, *, skipped: bool) -> None:
+        """Note a step and whether its update was made."""
+        self.spikes = self.spikes + 1 if skipped else 0
+        if not skipped or (seen.loss < limits.loss and seen.norm < limits.norm):
+            self.recent.add(seen)
 
 
 def load(settings: Settings, shards: TrainingShards, model: Llama, optimizer: AdamW) -> Standing:

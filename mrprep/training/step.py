@@ -6,7 +6,6 @@ under an ``if``: it skips a step that is not finite or far out, and made the com
 With accumulation there are two compiled functions and one more fp32 number a parameter.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -15,12 +14,15 @@ from typing import Any
 import mindspore as ms
 from mindspore import Parameter, Tensor, nn, ops
 
+from mrprep.training.spikes import NO_LIMITS, Limits, Seen, stretch
+
 _BUCKET = 1 << 22
 """Numbers a sum over ranks takes at a time: 16 MB."""
 
 Columns = tuple[Tensor, ...]
 Sums = tuple[Tensor, ...]
 Compiled = Callable[..., Any]
+_stretch = ops.constexpr(stretch)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +33,19 @@ class Outcome:
     """Mean cross entropy a token, nats."""
     norm: float
     """L2 norm of the mean gradient, before clipping."""
+    peak: float
+    """Highest mean loss of a stretch of a row, nats a place, see ``spikes.stretch``."""
     tokens: int
     """Targets trained on; padding is not one."""
     skipped: bool
-    """Whether loss or norm was not below its limit, so that no weight changed."""
+    """Whether loss, norm or peak was not below its limit, so that no weight changed."""
     stop: bool
     """Whether a rank was asked to stop."""
+
+    @property
+    def seen(self) -> Seen:
+        """Its part in the limits of later steps."""
+        return Seen(self.loss, self.norm, self.peak)
 
 
 class TrainStep:
@@ -47,6 +56,7 @@ class TrainStep:
         optimizer: called with gradients and learning rate; changes the model's weights.
         split: columns -> (ids, labels, mask), see ``data.splitter``.
         ranks: processes whose gradients are summed.
+        rank: of this process.
         accumulate: micro-batches a step.
         clip: largest gradient norm.
         z_loss: weight of the squared log of the softmax's denominator (Chowdhery et al. 2022), not in the loss shown.
@@ -59,13 +69,14 @@ class TrainStep:
         split: Callable[..., tuple[Tensor, Tensor, Tensor]],
         *,
         ranks: int,
+        rank: int = 0,
         accumulate: int,
         clip: float,
         z_loss: float = 0.0,
     ) -> None:
         self._accumulate = accumulate
         gradient = _gradient(model, split, z_loss)
-        finish = _finish(optimizer, ranks, clip)
+        finish = _finish(optimizer, rank, ranks, clip)
         if accumulate == 1:
             self._single = _fused(gradient, finish)
         else:
@@ -75,7 +86,7 @@ class TrainStep:
         self,
         micro_batches: Sequence[Columns],
         lr: float,
-        limits: tuple[float, float] = (math.inf, math.inf),
+        limits: Limits = NO_LIMITS,
         stop: bool = False,
     ) -> Outcome:
         """Train on one step's rows of this rank; every rank must call it.
@@ -83,7 +94,7 @@ class TrainStep:
         Args:
             micro_batches: columns of each.
             lr: learning rate.
-            limits: loss and norm below which the update is made; infinite ones pass whatever is finite.
+            limits: loss, norm and peak below which the update is made; infinite ones pass whatever is finite.
             stop: this rank's wish, which all ranks get to know.
         """
         plan = Tensor([lr, *limits], ms.float32)
@@ -94,34 +105,41 @@ class TrainStep:
             for columns in micro_batches:
                 self._add(*columns)
             outcome = self._apply(plan, wish)
-        loss, norm, tokens, updated, stops = outcome.asnumpy().tolist()
-        return Outcome(loss, norm, round(tokens), not updated, stops > 0)
+        loss, norm, peak, tokens, updated, stops = outcome.asnumpy().tolist()
+        return Outcome(loss, norm, peak, round(tokens), not updated, stops > 0)
 
 
 def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]], z_loss: float) -> Compiled:
-    """Return columns -> (gradient of the summed loss by each weight, summed loss, targets)."""
+    """Return columns -> (gradient of the summed loss by each weight, summed loss, targets, peak)."""
     cross_entropy = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
 
-    def forward(*columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def forward(*columns: Tensor) -> tuple[Tensor, ...]:
         ids, labels, mask = split(*columns)
         logits, mask = model(ids), mask.reshape(-1)
-        loss = (cross_entropy(logits, labels.reshape(-1)) * mask).sum()
+        losses = cross_entropy(logits, labels.reshape(-1)) * mask
+        loss = losses.sum()
+        width = _stretch(labels.shape[1])
+        peak = losses.reshape(-1, width).sum(-1).max() / width
         if z_loss > 0:
-            return loss + z_loss * (ops.logsumexp(logits, -1) ** 2 * mask).sum(), loss, mask.sum()
-        return loss, loss, mask.sum()
+            return loss + z_loss * (ops.logsumexp(logits, -1) ** 2 * mask).sum(), loss, mask.sum(), peak
+        return loss, loss, mask.sum(), peak
 
     differentiate = ms.value_and_grad(forward, None, ms.ParameterTuple(model.trainable_params()), has_aux=True)
 
     def gradient(*columns: Tensor) -> tuple[Tensor, ...]:
-        (_, loss, targets), gradients = differentiate(*columns)
-        return (*gradients, loss, targets)
+        (_, loss, targets, peak), gradients = differentiate(*columns)
+        return (*gradients, loss, targets, peak)
 
     return gradient
 
 
-def _finish(optimizer: nn.Cell, ranks: int, clip: float) -> Compiled:
-    """Return (sums of this rank, plan, wish) -> [mean loss, norm, tokens, updated, wishes], after the update."""
-    reduce = _sum_over_ranks([*(p.size for p in optimizer.parameters), 1, 1, 1], ranks)
+def _finish(optimizer: nn.Cell, rank: int, ranks: int, clip: float) -> Compiled:
+    """Return (sums and peak of this rank, plan, wish) -> [loss, norm, peak, tokens, updated, wishes], after the update.
+
+    Only sums are known to AllReduce on CPU, so each rank puts its peak in a place of its own.
+    """
+    reduce = _sum_over_ranks([*(p.size for p in optimizer.parameters), 1, 1, 1, ranks], ranks)
+    own_place = Tensor([float(r == rank) for r in range(ranks)], ms.float32)
 
     def update(gradients: tuple[Tensor, ...], factor: Tensor, lr: Tensor) -> None:
         scaled: Sums = ()
@@ -130,17 +148,17 @@ def _finish(optimizer: nn.Cell, ranks: int, clip: float) -> Compiled:
         optimizer(scaled, lr)
 
     def finish(sums: tuple[Tensor, ...], plan: Tensor, wish: Tensor) -> Tensor:
-        sums = reduce((*sums, wish))
-        gradients, loss, tokens, wishes = sums[:-3], sums[-3], sums[-2], sums[-1]
+        sums = reduce((*sums[:-1], wish, sums[-1] * own_place))
+        gradients, loss, tokens, wishes, peak = sums[:-4], sums[-4], sums[-3], sums[-2], sums[-1].max()
         squares = ops.zeros((), ms.float32)
         for g in gradients:
             squares = squares + (g * g).sum()
         share = 1.0 / tokens
         norm, mean = ops.sqrt(squares) * share, loss * share
-        good = ops.logical_and(mean < plan[1], norm < plan[2])
+        good = ops.logical_and(ops.logical_and(mean < plan[1], norm < plan[2]), peak < plan[3])
         if good:
             update(gradients, share * ops.minimum(Tensor(1.0, ms.float32), clip / (norm + 1e-6)), plan[0])
-        return ops.stack((mean, norm, tokens, good.astype(ms.float32), wishes))
+        return ops.stack((mean, norm, peak, tokens, good.astype(ms.float32), wishes))
 
     return finish
 
@@ -193,14 +211,15 @@ def _fused(gradient: Compiled, finish: Compiled) -> Compiled:
 
 def _accumulating(weights: Sequence[Parameter], gradient: Compiled, finish: Compiled) -> tuple[Compiled, Compiled]:
     """Return (add the sums of one micro-batch, finish the step and empty the sums)."""
-    scalars = [Parameter(Tensor(0, ms.float32), name=name) for name in ("loss_sum", "token_sum")]
+    scalars = [Parameter(Tensor(0, ms.float32), name=name) for name in ("loss_sum", "token_sum", "peak")]
     buffers = ms.ParameterTuple([*ms.ParameterTuple(weights).clone("gradient_sum", "zeros"), *scalars])
     count = len(buffers)
 
     def add(*columns: Tensor) -> Tensor:
         sums = gradient(*columns)
-        for i in range(count):
+        for i in range(count - 1):
             ops.assign_add(buffers[i], sums[i])
+        ops.assign(buffers[-1], ops.maximum(buffers[-1], sums[-1]))
         return sums[-1]
 
     def apply(plan: Tensor, wish: Tensor) -> Any:

@@ -3,6 +3,8 @@
 The one owner of both orders: the shard stage, the trainer, the audit and the exports all ask here.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 import xxhash
@@ -13,6 +15,7 @@ I64 = npt.NDArray[np.int64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _ROUNDS = 6
+_BLEND = 0xD1B54A32D192ED03  # parts the circle of each set from the others and from the epochs' seeds
 
 
 def document_id(source: str, path: bytes, offset: int) -> int:
@@ -107,3 +110,44 @@ def rows(
     places = np.arange(start * global_batch, end * global_batch, dtype=np.int64)
     mine = places.reshape(-1, global_batch)[:, rank::ranks].ravel()
     return permute(seed + epoch * 0x9E3779B9, n_rows, mine)
+
+
+def shares(n_rows: Sequence[int], weights: Sequence[float]) -> list[int]:
+    """Return how many rows of each of several sets make up an epoch in which sets stand as their weights do.
+
+    As many as there can be without a row coming twice: the set that its weight uses up first is in it whole.
+
+    Args:
+        n_rows: rows of each set.
+        weights: of each, above 0; only their proportion counts.
+    """
+    scale = min(rows / weight for rows, weight in zip(n_rows, weights, strict=True))
+    return [min(rows, max(1, round(weight * scale))) for rows, weight in zip(n_rows, weights, strict=True)]
+
+
+def blend(seed: int, epoch: int, n_rows: Sequence[int], taken: Sequence[int], places: I64) -> I64:
+    """Return which rows of several sets, numbered through, an epoch holds at ``places`` of its list, int64.
+
+    The list is ``taken[k]`` rows of set k after those of set k - 1; ``rows`` over ``sum(taken)`` shuffles it. Of a set
+    that is not taken whole, each epoch takes the next ``taken[k]`` of one shuffled circle, so all its rows come before
+    one comes again.
+
+    Args:
+        seed: of the run.
+        epoch: counted from 0.
+        n_rows: rows of each set.
+        taken: rows of each set an epoch, see ``shares``.
+        places: in ``range(sum(taken))``.
+    """
+    ends = np.cumsum(taken)
+    of = np.searchsorted(ends, places, side="right")
+    found = places.copy()
+    base = 0
+    for k, (size, count) in enumerate(zip(n_rows, taken, strict=True)):
+        mine = of == k
+        within = places[mine] - (ends[k] - count)
+        if count < size:
+            within = permute(seed + (k + 1) * _BLEND, size, (within + epoch * count) % size)
+        found[mine] = base + within
+        base += size
+    return found

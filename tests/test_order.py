@@ -84,6 +84,43 @@ def test_rows_that_make_no_step_or_ranks_that_do_not_divide_are_refused():
         order.rows(0, 0, 7, 8, 0, 1, 0)
 
 
+def test_shares_are_in_proportion_and_the_set_that_runs_out_is_in_whole():
+    assert order.shares([100, 1000], [0.5, 0.5]) == [100, 100]
+    assert order.shares([100, 1000], [1, 3]) == [100, 300]
+    assert order.shares([100, 60], [7, 3]) == [100, 43]
+    assert order.shares([3, 1000], [0.999, 0.001]) == [3, 1]
+    assert order.shares([10, 20, 30], [10, 20, 30]) == [10, 20, 30]
+
+
+def _blended(ranks, epoch=0, seed=5, n_rows=(90, 40, 7), taken=(30, 40, 5), batch=8):
+    """Rows of an epoch of a mixture, over all ranks, in the order of the steps."""
+    parts = [order.rows(seed, epoch, sum(taken), batch, r, ranks, 0) for r in range(ranks)]
+    each = [order.blend(seed, epoch, n_rows, taken, part).reshape(-1, batch // ranks) for part in parts]
+    return np.stack(each, axis=2).ravel()
+
+
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_a_blend_is_the_same_at_any_number_of_ranks(ranks):
+    for epoch in range(4):
+        assert (_blended(ranks, epoch) == _blended(1, epoch)).all()
+
+
+def test_a_blend_takes_each_set_s_share_and_no_row_twice_before_all_have_come():
+    epochs = [order.blend(5, epoch, (90, 40, 7), (30, 40, 5), np.arange(75)) for epoch in range(7)]
+    for found in epochs:
+        assert len(set(found)) == 75
+        assert np.histogram(found, [0, 90, 130, 137])[0].tolist() == [30, 40, 5]
+    first = [found[found < 90] for found in epochs]
+    assert set(np.concatenate(first[:3])) == set(range(90))
+    assert set(first[3]) == set(first[0])
+    assert np.bincount(np.concatenate([found[found >= 130] - 130 for found in epochs])).tolist() == [5] * 7
+
+
+def test_one_set_whole_is_no_blend():
+    places = order.rows(3, 2, 1000, 4, 1, 2, 5, 7)
+    assert order.blend(3, 2, [1000], [1000], places).tolist() == places.tolist()
+
+
 def test_mix_is_splitmix64():
     """The first outputs of SplitMix64 seeded with 1234567, from Vigna's reference in C."""
     golden = 0x9E3779B97F4A7C15
@@ -102,3 +139,4 @@ def test_golden_values():
     ]
     assert order.permute(0, 10, np.arange(10)).tolist() == [2, 9, 6, 1, 8, 7, 4, 3, 0, 5]
     assert order.rows(3, 2, 1_000_000, 4, 1, 2, 5, 7).tolist() == [343959, 350977, 729176, 491497]
+    assert order.blend(3, 2, [1000, 50], [75, 50], np.arange(0, 125, 25)).tolist() == [557, 272, 932, 1000, 1025]

@@ -10,7 +10,7 @@ from training_build import write_build
 
 from mrprep import order
 from mrprep.training.config import ModelConfig
-from mrprep.training.shards import read_shards
+from mrprep.training.mixture import read_mixture
 
 pytestmark = pytest.mark.mindspore
 
@@ -216,11 +216,11 @@ def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
     from mrprep.training.model import Llama
     from mrprep.training.score import Scorer, total
 
-    model, shards = _model(ms, _config().model_copy(update={"vocab_size": 60})), read_shards(numbered)
+    model, mixture = _model(ms, _config().model_copy(update={"vocab_size": 60})), read_mixture([numbered])
     scorer = Scorer(model, splitter("flat", PAD, EOD), 4)
     beats = []
     rows = np.array([5, 0, 52, 7, 7, 30])
-    losses, mask = scorer(shards, rows, lambda: beats.append(1))
+    losses, mask = scorer(mixture, rows, lambda: beats.append(1))
     assert losses.shape == mask.shape == (6, SEQ)
     assert len(beats) == 2
     whole = _step(ms, model)([(ms.Tensor(np.repeat(rows[:, None] + 1, SEQ + 1, 1).astype(np.int32)),)], 0.0)
@@ -228,7 +228,7 @@ def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
     assert sums.tokens == whole.tokens
     assert sums.loss / sums.tokens == pytest.approx(whole.loss, abs=1e-6)
     short = Scorer(Llama(_config().model_copy(update={"vocab_size": 60}), 4, 3), splitter("flat", PAD, EOD, 4), 4)
-    assert short(shards, rows, lambda: None)[0].shape == (6, SEQ)
+    assert short(mixture, rows, lambda: None)[0].shape == (6, SEQ)
 
 
 def test_buckets_cover_all_and_stay_small():
@@ -304,12 +304,12 @@ def test_rows_of_every_step_are_those_of_order_rows(ms, numbered, ranks, monkeyp
     from mrprep.training import data
 
     monkeypatch.setattr(data, "STRETCH_ROWS", 2 * 8 // ranks)
-    shards = read_shards(numbered)
+    mixture = read_mixture([numbered])
     for start in (0, 7):
         seen = {step: [] for step in range(start, 15)}
         for rank in range(ranks):
             share = data.Share(seed=6, micro_batch=4 // ranks, accumulate=2, rank=rank, ranks=ranks)
-            for step, micro_batches in data.steps(shards, share, start, 15):
+            for step, micro_batches in data.steps(mixture, share, start, 15):
                 assert len(micro_batches) == 2
                 seen[step].append(np.concatenate([columns[0].asnumpy()[:, 0] - 1 for columns in micro_batches]))
         for step, parts in seen.items():
@@ -330,9 +330,9 @@ def test_mcore_rows_have_their_own_labels_and_mask(ms, tmp_path):
         "position_ids": ids,
         "actual_seq_len": np.full((4, 8), SEQ, np.int32),
     }
-    shards = read_shards(write_build(tmp_path / "b", rows, 2, vocab_size=VOCAB))
+    mixture = read_mixture([write_build(tmp_path / "b", rows, 2, vocab_size=VOCAB)])
     share = data.Share(seed=0, micro_batch=2, accumulate=2, rank=0, ranks=1)
-    ((_, micro_batches),) = data.steps(shards, share, 0, 1)
+    ((_, micro_batches),) = data.steps(mixture, share, 0, 1)
     wanted = order.rows(0, 0, 4, 4, 0, 1, 0).reshape(2, 2)
     for columns, picked in zip(micro_batches, wanted, strict=True):
         ids_, labels, mask = data.splitter("mcore", PAD, EOD)(*columns)

@@ -18,7 +18,13 @@ MCORE = {
 
 
 def write_build(
-    path: Path, rows: dict[str, np.ndarray], shards: int, *, vocab_size: int, pad_id: int | None = 0
+    path: Path,
+    rows: dict[str, np.ndarray],
+    shards: int,
+    *,
+    vocab_size: int,
+    pad_id: int | None = 0,
+    page: int = 1 << 18,
 ) -> Path:
     """Write rows, name -> array [n, places], into that many shards of the train split."""
     from mindspore.mindrecord import FileWriter
@@ -30,7 +36,7 @@ def write_build(
         name = f"train/train-{number:05d}.mindrecord"
         writer = FileWriter(str(path / name), shard_num=1)
         writer.set_header_size(1 << 16)
-        writer.set_page_size(1 << 18)
+        writer.set_page_size(page)
         writer.add_schema({k: {"type": v, "shape": [rows[k].shape[1]]} for k, v in layout.items()}, "rows")
         writer.write_raw_data([{k: rows[k][i] for k in layout} for i in indices])
         writer.commit()

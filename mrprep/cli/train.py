@@ -10,10 +10,15 @@ OnSpike = Literal["skip", "stop", "ignore"]
 
 
 def train(
-    build: Annotated[Path | None, typer.Argument(help="A build; the only one in this directory by default.")] = None,
+    builds: Annotated[
+        list[Path] | None, typer.Argument(help="Builds; the only one in this directory by default.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Directory of the run; an unfinished one there is gone on with.")] = Path(
         "run"
     ),
+    mix: Annotated[
+        str | None, typer.Option(help="Weight of each build, such as 0.7,0.3.  [default: all rows of all]")
+    ] = None,
     model: Annotated[str, typer.Option(help="A preset (tiny, 10m, 100m, 1b, 7b) or a config.json.")] = "tiny",
     ranks: Annotated[int, typer.Option(help="Data-parallel processes on this machine.", min=1)] = 1,
     steps: Annotated[int | None, typer.Option(help="Steps of the whole run.  [default: one epoch]", min=1)] = None,
@@ -64,10 +69,13 @@ def train(
 
     if not 0 < lr < float("inf"):
         raise UsageError(f"--lr {lr} is no learning rate: give a number above 0, such as 3e-4")
-    found = find_build(build, shards=True)
+    found = (
+        [find_build(build, shards=True).path for build in builds] if builds else [find_build(None, shards=True).path]
+    )
     result = run(
-        found.path,
+        *found,
         out=out,
+        mix=_weights(mix, len(found)),
         model=model,
         steps=steps,
         schedule=ScheduleOptions(peak=lr, warmup=warmup, decay=decay),
@@ -103,3 +111,21 @@ def train(
         print(f"2nd half    {result.verdict}")
     print(f"weights     {result.checkpoint}")
     print(f"metrics     {result.run / 'metrics.jsonl'}")
+
+
+def _weights(mix: str | None, builds: int) -> list[float] | None:
+    """Return the weights in ``--mix``, one a build."""
+    from mrprep.errors import UsageError
+    from mrprep.printable import printable
+
+    if mix is None:
+        return None
+    try:
+        weights = [float(word) for word in mix.split(",")]
+    except ValueError:
+        weights = []
+    if not weights or not all(0 < weight < float("inf") for weight in weights):
+        raise UsageError(f"--mix {printable(mix)} is no list of weights: give numbers above 0, such as 0.7,0.3")
+    if len(weights) != builds:
+        raise UsageError(f"--mix has {len(weights)} weights for {builds} builds: give one a build, in their order")
+    return weights

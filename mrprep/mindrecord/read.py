@@ -20,6 +20,7 @@ from mrprep.mindrecord.schema import DTYPE, index_of
 from mrprep.printable import printable
 
 Columns = dict[str, npt.NDArray[Any]]
+I64 = npt.NDArray[np.int64]
 
 _BATCH = 64
 
@@ -43,7 +44,9 @@ def count_rows(file: Path) -> int:
         ) from None
 
 
-def read_rows(files: Sequence[Path], columns: Sequence[str], indices: Sequence[int] | None = None) -> Iterator[Columns]:
+def read_rows(
+    files: Sequence[Path], columns: Sequence[str], indices: Sequence[int] | I64 | None = None
+) -> Iterator[Columns]:
     """Yield rows one by one, name -> array [places]; arguments and errors as for ``read_batches``."""
     for batch in read_batches(files, columns, indices):
         for i in range(len(batch[columns[0]])):
@@ -51,7 +54,10 @@ def read_rows(files: Sequence[Path], columns: Sequence[str], indices: Sequence[i
 
 
 def read_batches(
-    files: Sequence[Path], columns: Sequence[str], indices: Sequence[int] | None = None
+    files: Sequence[Path],
+    columns: Sequence[str],
+    indices: Sequence[int] | I64 | None = None,
+    rows: int | None = None,
 ) -> Iterator[Columns]:
     """Yield rows in batches, name -> array [up to 64, places], in the order asked for.
 
@@ -59,15 +65,16 @@ def read_batches(
         files: in the order in which their rows are numbered through; all of one build and split.
         columns: names wanted.
         indices: rows wanted, repeats allowed; all rows in order if None.
+        rows: how many the files have; counted if None.
 
     Raises:
         IndexError: an index lies outside the rows; MindSpore would wrap it round and say nothing.
         MrprepError: the files cannot be read.
     """
-    total = sum(count_rows(file) for file in files)
     if indices is None:
         yield from _batches(files, columns, None)
         return
+    total = sum(count_rows(file) for file in files) if rows is None else rows
     wanted = np.asarray(indices, np.int64)
     if wanted.size and not 0 <= wanted.min() <= wanted.max() < total:
         raise IndexError(f"rows {wanted.min()} to {wanted.max()} asked for, there are 0 to {total - 1}")

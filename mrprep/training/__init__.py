@@ -12,7 +12,8 @@
     checkpoint  published by rename                      resume      back to where a run stood
     model       Llama                                    config      its shapes
     optimizer   AdamW                                    schedule    learning rate
-    data        rows in order                            shards      what the manifest says
+    data        steps in order                           shards      what the manifest says
+    mixture     builds by weight                         rows        read and checked
     metrics     a line a step                            progress    the bar
     verdict     how it goes, in words                    scalars     for TensorBoard
     weights     what a run left                          evaluate    its loss on a build

@@ -9,16 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import mindspore as ms
-import numpy as np
-import numpy.typing as npt
-from mindspore import Tensor, dataset, ops
+from mindspore import Tensor, ops
 
 from mrprep import order
-from mrprep.errors import BugError
-from mrprep.training.shards import TrainingShards
+from mrprep.training.mixture import I64, Mixture
+from mrprep.training.rows import batches
 
-COLUMNS = {"flat": ["input_ids"], "mcore": ["input_ids", "labels", "loss_mask"]}
-"""What is read of each layout."""
 STRETCH_ROWS = 1 << 17
 """Rows of this rank for which indices are held at a time."""
 
@@ -44,47 +40,33 @@ class Share:
         return self.micro_batch * self.accumulate * self.ranks
 
 
-def steps(
-    shards: TrainingShards, share: Share, start: int, stop: int
-) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
+def steps(mixture: Mixture, share: Share, start: int, stop: int) -> Iterator[tuple[int, list[tuple[Tensor, ...]]]]:
     """Yield each step from ``start`` to before ``stop`` with the micro-batches of this rank.
 
     Steps are counted from 0 over the whole run; after the last whole step of an epoch the next epoch begins.
     """
-    for first, indices in stretches(shards.rows, share, start, stop):
-        batches = iter(read(shards, indices, share.micro_batch))
-        count = len(indices) // (share.micro_batch * share.accumulate)
+    for first, rows in stretches(mixture, share, start, stop):
+        micro_batches = read(mixture, rows, share.micro_batch)
+        count = len(rows) // (share.micro_batch * share.accumulate)
         for step in range(first, first + count):
-            yield step, [tuple(next(batches)) for _ in range(share.accumulate)]
+            yield step, [next(micro_batches) for _ in range(share.accumulate)]
 
 
-def stretches(rows: int, share: Share, start: int, stop: int) -> Iterator[tuple[int, npt.NDArray[np.int64]]]:
-    """Yield (first step, row indices of this rank) piece by piece; no piece crosses the end of an epoch."""
-    epoch_steps = order.steps_per_epoch(rows, share.global_batch)
+def stretches(mixture: Mixture, share: Share, start: int, stop: int) -> Iterator[tuple[int, I64]]:
+    """Yield (first step, rows of this rank) piece by piece; no piece crosses the end of an epoch."""
+    epoch_steps = order.steps_per_epoch(mixture.epoch_rows, share.global_batch)
     longest = max(1, STRETCH_ROWS // (share.micro_batch * share.accumulate))
     while start < stop:
         epoch, within = divmod(start, epoch_steps)
         count = min(stop - start, epoch_steps - within, longest)
-        yield (
-            start,
-            order.rows(share.seed, epoch, rows, share.global_batch, share.rank, share.ranks, within, within + count),
-        )
+        yield start, mixture.deal(share.seed, epoch, share.global_batch, share.rank, share.ranks, within, count)
         start += count
 
 
-def read(shards: TrainingShards, indices: npt.NDArray[np.int64], batch: int) -> Iterator[list[Tensor]]:
-    """Return an iterator over the rows of a split in the order asked for, in whole batches of their columns."""
-    if indices.min() < 0 or indices.max() >= shards.rows:  # SubsetSampler would wrap them in silence
-        raise BugError(f"row indices outside 0..{shards.rows - 1}")
-    reader = dataset.MindDataset(
-        [str(file) for file in shards.files],
-        columns_list=COLUMNS[shards.layout],
-        sampler=dataset.SubsetSampler(indices.tolist()),
-        num_parallel_workers=1,
-    )
-    batches = reader.batch(batch, drop_remainder=True, num_parallel_workers=1)
-    iterator: Iterator[list[Tensor]] = batches.create_tuple_iterator(num_epochs=1)
-    return iterator
+def read(mixture: Mixture, rows: I64, batch: int) -> Iterator[tuple[Tensor, ...]]:
+    """Yield the columns of rows in the order asked for, in whole batches."""
+    for columns in batches(mixture, rows, batch):
+        yield tuple(Tensor(column) for column in columns)
 
 
 def splitter(

@@ -36,6 +36,7 @@ def evaluate(
     import numpy as np
 
     from mrprep.training import data, validate
+    from mrprep.training.mixture import whole
     from mrprep.training.model import Llama
     from mrprep.training.score import Scorer, total
 
@@ -45,8 +46,8 @@ def evaluate(
     for parameter in model.trainable_params():
         parameter.set_data(ms.Tensor(weights.arrays[parameter.name]))
     scorer = Scorer(model, data.splitter(shards.layout, shards.pad_id, shards.eod_id), _BATCH)
-    losses, mask = scorer(shards, np.arange(min(rows or shards.rows, shards.rows)), beat)
-    return validate.result(weights.step, total(losses, mask), shards)
+    losses, mask = scorer(whole(shards), np.arange(min(rows or shards.rows, shards.rows)), beat)
+    return validate.result(weights.step, total(losses, mask), shards.bytes_per_token)
 
 
 def _check_fit(weights: Weights, build: Path, vocab_size: int, seq: int) -> None:

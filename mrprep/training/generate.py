@@ -80,8 +80,8 @@ def pick(logits: F32, temperature: float, top_p: float, chance: np.random.Genera
 def _tokenizer(run: Path, build: Path | None) -> Tokenizer:
     if build is None:
         try:
-            build = Path(json.loads((run / "settings.json").read_bytes())["build"])
-        except (OSError, ValueError, KeyError):
+            build = Path(json.loads((run / "settings.json").read_bytes())["builds"][0])
+        except (OSError, ValueError, LookupError):
             raise MrprepError(
                 f"{printable(str(run))} does not say which build it is of: name it with --build"
             ) from None

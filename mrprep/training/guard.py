@@ -30,7 +30,7 @@ def handle(
     ignored = parts.settings.on_spike == "ignore" and math.isfinite(outcome.loss) and math.isfinite(outcome.norm)
     if parts.rank == 0:
         facts = _facts(parts, lr, limits, outcome) | {"update": "made" if ignored else "skipped"}
-        incident.write(parts.settings.run / "incidents", facts, _scored(parts, data_step), parts.settings.build)
+        incident.write(parts.settings.run / "incidents", facts, _scored(parts, data_step), parts.mixture)
     return parts.train_step(micro_batches, lr, stop=outcome.stop) if ignored else outcome
 
 
@@ -74,11 +74,11 @@ def _facts(parts: Parts, lr: float, limits: Limits, outcome: Outcome) -> dict[st
 
 def _scored(parts: Parts, data_step: int) -> list[incident.Scored]:
     """Score the rows of all ranks; one rank does, as an incident is rare."""
-    share, rows = parts.share, parts.shards.rows
-    epoch, within = divmod(data_step, order.steps_per_epoch(rows, share.global_batch))
+    share, mixture = parts.share, parts.mixture
+    epoch, within = divmod(data_step, order.steps_per_epoch(mixture.epoch_rows, share.global_batch))
     found = []
     for rank in range(share.ranks):
-        mine = order.rows(share.seed, epoch, rows, share.global_batch, rank, share.ranks, within, within + 1)
-        losses, mask = parts.scorer(parts.shards, mine, partial(parts.beat, "scoring the rows of a bad step"))
+        mine = mixture.deal(share.seed, epoch, share.global_batch, rank, share.ranks, within, 1)
+        losses, mask = parts.scorer(mixture, mine, partial(parts.beat, "scoring the rows of a bad step"))
         found += [incident.Scored(rank, int(row), *one) for row, *one in zip(mine, losses, mask, strict=True)]
     return found

@@ -5,7 +5,7 @@ own mean loss and the start of their decoded text. A second or so an incident; n
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,8 @@ from mrprep.printable import printable
 from mrprep.provenance import tables
 from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.training.mixture import Mixture
+from mrprep.training.shards import place
 
 Ids = npt.NDArray[np.int32]
 
@@ -34,26 +36,23 @@ class Scored:
     rank: int
     """Who trained on it."""
     row: int
-    """Its number over all shards of the train split."""
+    """Its number over all shards of the train splits."""
     losses: npt.NDArray[np.float32]
     """Cross entropy of each target, nats [seq]."""
     mask: npt.NDArray[np.float32]
     """1 where there is a target [seq]."""
 
 
-def write(directory: Path, facts: Mapping[str, Any], rows: list[Scored], build: Path) -> Path:
+def write(directory: Path, facts: Mapping[str, Any], rows: list[Scored], mixture: Mixture) -> Path:
     """Write an incident and return its directory.
 
     Args:
         directory: ``RUN/incidents``.
         facts: ``step`` and whatever else is known of it: reason, loss, norm, limits, lr, scale, action.
         rows: of all ranks.
-        build: whose train split they are of.
+        mixture: whose rows they are.
     """
-    opened = open_build(build)
-    ids = read_rows(sorted(opened.shards("train")), ["input_ids"], [scored.row for scored in rows])
-    tokenizer = open_sentencepiece(opened.file(opened.manifest["tokenizer"]["file"]), checked=True)
-    told = [_row(opened, scored, one["input_ids"], tokenizer) for scored, one in zip(rows, ids, strict=True)]
+    told = list(_rows(mixture, rows))
     told.sort(key=lambda row: _falling(row["loss"]))
     path = directory / f"step-{facts['step']:08d}"
     path.mkdir(parents=True, exist_ok=True)
@@ -62,10 +61,20 @@ def write(directory: Path, facts: Mapping[str, Any], rows: list[Scored], build: 
     return path
 
 
-def _row(build: Build, scored: Scored, ids: Ids, tokenizer: Tokenizer) -> dict[str, Any]:
-    shard, within = _place(build, scored.row)
+def _rows(mixture: Mixture, rows: list[Scored]) -> Iterator[dict[str, Any]]:
+    of, within = mixture.locate(np.array([scored.row for scored in rows]))
+    for k in np.unique(of):
+        build, mine = open_build(mixture.parts[k].build), np.flatnonzero(of == k)
+        tokenizer = open_sentencepiece(build.file(build.manifest["tokenizer"]["file"]), checked=True)
+        for i, read in zip(mine, read_rows(mixture.parts[k].files, ["input_ids"], within[mine]), strict=True):
+            yield _row(build, rows[i], int(within[i]), read["input_ids"], tokenizer)
+
+
+def _row(build: Build, scored: Scored, row: int, ids: Ids, tokenizer: Tokenizer) -> dict[str, Any]:
+    shard, within = place(build, "train", row)
     return {
         "rank": scored.rank,
+        "build": str(build.path),
         "row": f"{Path(shard['file']).stem}:{within}",
         "loss": _finite(_mean(scored, 0, len(scored.losses))),
         "targets": int(scored.mask.sum()),
@@ -74,15 +83,6 @@ def _row(build: Build, scored: Scored, ids: Ids, tokenizer: Tokenizer) -> dict[s
             for stretch in tables.stretches_of_row(build, dict(shard), within)
         ],
     }
-
-
-def _place(build: Build, row: int) -> tuple[Mapping[str, Any], int]:
-    """Return the shard of a row of the train split, and its number there."""
-    for shard in sorted(build.manifest["splits"]["train"]["shards"], key=lambda shard: str(shard["file"])):
-        if row < shard["rows"]:
-            return shard, row
-        row -= shard["rows"]
-    raise IndexError(row)
 
 
 def _document(
@@ -118,8 +118,10 @@ def _falling(loss: float | None) -> float:
 
 def _story(facts: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[str]:
     lines = [f"{name:<12}{printable(str(value))}" for name, value in facts.items()]
+    several = len({row["build"] for row in rows}) > 1
     for row in rows[:_ROWS_TOLD]:
-        lines += ["", f"{row['row']}  rank {row['rank']}  loss {row['loss']}  {row['targets']} targets"]
+        place = f"{row['row']}  of {printable(row['build'])}" if several else row["row"]
+        lines += ["", f"{place}  rank {row['rank']}  loss {row['loss']}  {row['targets']} targets"]
         for document in sorted(row["documents"], key=lambda told: _falling(told["loss"])):
             lines.append(f"  loss {document['loss']}  {document['id']}  {document['source']}  {document['place']}")
             lines.append(f"    {document['text']}")

@@ -5,8 +5,8 @@ from functools import partial
 
 from mrprep.training import checkpoint
 from mrprep.training.metrics import MetricsFile
+from mrprep.training.mixture import valid_mixture
 from mrprep.training.parts import Parts
-from mrprep.training.shards import has_split, read_shards
 from mrprep.training.validate import Validator
 
 
@@ -52,22 +52,20 @@ class Keeper:
 
 def _validator(parts: Parts) -> Validator | None:
     settings = parts.settings
-    if not settings.valid_rows or not has_split(settings.build, "valid"):
-        return None
-    shards = read_shards(settings.build, "valid")
-    return Validator(parts.scorer, shards, settings.valid_rows, parts.rank, settings.ranks)
+    found = valid_mixture(settings.builds, parts.mixture, settings.valid_rows)
+    return Validator(parts.scorer, found, parts.rank, settings.ranks) if found else None
 
 
 def _save(parts: Parts, valid: float | None) -> None:
     """Publish a checkpoint of the run as it stands; ``valid`` is the validation loss at this step, if known."""
-    settings, standing, shards = parts.settings, parts.standing, parts.shards
+    settings, standing, shards = parts.settings, parts.standing, parts.mixture.like
     state = checkpoint.LoopState(
         step=standing.step,
         rows=standing.step * settings.global_batch,
         tokens=standing.tokens,
         seed=settings.seed,
         global_batch=settings.global_batch,
-        manifest_sha256=shards.manifest_sha256,
+        manifest_sha256=parts.mixture.sha256,
         data_from=standing.data_from,
         valid_loss=valid,
         best_loss=standing.best,

@@ -27,7 +27,7 @@ def run(settings: Settings, rank: int, asked_to_stop: Callable[[], bool]) -> Non
     keep, standing = Keeper(parts), parts.standing
     metrics = MetricsFile(settings.run / "metrics.jsonl") if rank == 0 else None
     begin, total = standing.data_from, settings.schedule.total
-    rows = data.steps(parts.shards, parts.share, standing.step - begin, total - begin)
+    rows = data.steps(parts.mixture, parts.share, standing.step - begin, total - begin)
     stop, reason = False, None
     while standing.step < total and not stop and not reason:
         outcome, metric = _step(parts, rows, asked_to_stop())

@@ -5,12 +5,12 @@ from functools import partial
 
 from mrprep.training import data, resume
 from mrprep.training.heartbeat import Heart
+from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.model import Llama
 from mrprep.training.optimizer import AdamW
 from mrprep.training.resume import Standing
 from mrprep.training.score import Scorer
 from mrprep.training.settings import Settings
-from mrprep.training.shards import TrainingShards, read_shards
 from mrprep.training.step import TrainStep
 
 
@@ -22,8 +22,8 @@ class Parts:
     """Of the run."""
     rank: int
     """This process; rank 0 writes."""
-    shards: TrainingShards
-    """The train split."""
+    mixture: Mixture
+    """The train splits."""
     share: data.Share
     """This rank's rows."""
     model: Llama
@@ -48,7 +48,8 @@ def assemble(settings: Settings, rank: int) -> Parts:
     """Build the model and its step, and load the newest checkpoint if there is one."""
     heart = Heart()
     heart.beat(0, "loading")
-    shards = read_shards(settings.build)
+    mixture = read_mixture(settings.builds, settings.mix)
+    shards = mixture.like
     model = Llama(settings.model, settings.train_seq or shards.seq, settings.seed)
     optimizer = AdamW(
         model.trainable_params(),
@@ -63,12 +64,12 @@ def assemble(settings: Settings, rank: int) -> Parts:
     return Parts(
         settings=settings,
         rank=rank,
-        shards=shards,
+        mixture=mixture,
         share=data.Share(settings.seed, settings.micro_batch, settings.accumulate, rank, settings.ranks),
         model=model,
         optimizer=optimizer,
         train_step=step(model, optimizer, split, clip=settings.clip, z_loss=settings.z_loss),
         scorer=Scorer(model, split, settings.micro_batch),
-        standing=resume.load(settings, shards, model, optimizer),
+        standing=resume.load(settings, mixture.sha256, model, optimizer),
         heart=heart,
     )

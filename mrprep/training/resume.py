@@ -8,7 +8,6 @@ from mrprep.training import checkpoint
 from mrprep.training.model import Llama
 from mrprep.training.optimizer import AdamW
 from mrprep.training.settings import Settings
-from mrprep.training.shards import TrainingShards
 from mrprep.training.spikes import Limits, Recent, Seen
 
 
@@ -36,8 +35,11 @@ class Standing:
             self.recent.add(seen)
 
 
-def load(settings: Settings, shards: TrainingShards, model: Llama, optimizer: AdamW) -> Standing:
-    """Load the newest checkpoint of the run, if there is one, and return where it stands."""
+def load(settings: Settings, data_sha256: str, model: Llama, optimizer: AdamW) -> Standing:
+    """Load the newest checkpoint of the run, if there is one, and return where it stands.
+
+    ``data_sha256`` names the data; on other data than the checkpoint's, training begins with the first row.
+    """
     found = checkpoint.latest(settings.run / "checkpoints")
     if found is None:
         return Standing(Recent())
@@ -47,5 +49,5 @@ def load(settings: Settings, shards: TrainingShards, model: Llama, optimizer: Ad
         parameter.set_data(Tensor(weights[parameter.name]))
     for name, parameter in optimizer.state().items():
         parameter.set_data(Tensor(moments[name]))
-    data_from = state.data_from if state.manifest_sha256 == shards.manifest_sha256 else state.step
+    data_from = state.data_from if state.manifest_sha256 == data_sha256 else state.step
     return Standing(Recent(state.recent), state.step, state.tokens, data_from, state.best_loss, state.spikes)

@@ -1,7 +1,7 @@
 """``train``: from a finished build to a trained model. It starts the ranks and never loads MindSpore."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,11 +11,11 @@ from mrprep.printable import printable
 from mrprep.training import checkpoint, metrics, msrun, rundir
 from mrprep.training.config import ModelConfig, resolve
 from mrprep.training.launch import run_ranks
+from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.progress import Watch
 from mrprep.training.scalars import Scalars
 from mrprep.training.schedule import Schedule, ScheduleOptions
 from mrprep.training.settings import LoopOptions, Settings
-from mrprep.training.shards import TrainingShards, read_shards
 from mrprep.training.stopping import stopped
 from mrprep.training.verdict import verdict
 
@@ -49,9 +49,9 @@ def _to_stderr(line: str) -> None:
 
 
 def train(
-    build: Path,
-    *,
+    *builds: Path,
     out: Path,
+    mix: Sequence[float] | None = None,
     model: str = "tiny",
     steps: int | None = None,
     schedule: ScheduleOptions = _SCHEDULE,
@@ -61,13 +61,14 @@ def train(
     tensorboard: bool = False,
     say: Callable[[str], None] = _to_stderr,
 ) -> Result | None:
-    """Train a model on the train split of a build, or go on where the run in ``out`` stopped.
+    """Train a model on the train split of one or more builds, or go on where the run in ``out`` stopped.
 
     Under an ``msrun`` of the user's own, this process is one of its ranks; otherwise ranks are started here.
 
     Args:
-        build: directory of a finished build.
+        builds: directories of finished builds.
         out: directory of the run.
+        mix: weight of each build, see ``mixture``; all rows of all if None.
         model: name of a preset, or path of a ``config.json``.
         steps: of the whole run; one epoch if None.
         schedule: learning rate.
@@ -81,59 +82,67 @@ def train(
         What the run left; None in the ranks of an msrun but the first.
 
     Raises:
-        MrprepError: the build, the model or the run cannot serve, a rank failed, or a signal stopped the run.
+        MrprepError: the builds, the model or the run cannot serve, a rank failed, or a signal stopped the run.
         KeyboardInterrupt: at the second Ctrl-C, after the ranks are killed.
     """
     options = options.model_copy(update={"ranks": msrun.ranks() or options.ranks})
-    shards = read_shards(build)
-    _check_batch(shards, options, global_batch)
-    total = steps or order.steps_per_epoch(shards.rows, options.global_batch)
+    mixture = read_mixture(builds, mix)
+    _check_batch(mixture, options, global_batch)
+    total = steps or order.steps_per_epoch(mixture.epoch_rows, options.global_batch)
     settings = Settings(
         **options.model_dump(),
-        build=build.resolve(),
+        builds=tuple(build.resolve() for build in builds),
+        mix=mix,
         run=out.resolve(),
-        model=resolve(model, shards.vocab_size, shards.seq),
+        model=resolve(model, mixture.like.vocab_size, mixture.like.seq),
         schedule=Schedule(**schedule.model_dump(), total=total),
     )
     if msrun.ranks() and not msrun.is_first():
         msrun.join(settings)
         return None
     with rundir.held(settings.run):
-        done = rundir.prepare(settings, shards.manifest_sha256, say, new_data=new_data)
-        for line in _plan(settings, shards, done):
+        done = rundir.prepare(settings, mixture.sha256, say, new_data=new_data)
+        for line in _plan(settings, mixture, done):
             say(line)
         scalars = Scalars(settings.run, done) if tensorboard and done < total else None
         number = _run(settings, done, say, scalars) if done < total else None
         return _result(settings, number)
 
 
-def _check_batch(shards: TrainingShards, options: LoopOptions, stated: int | None) -> None:
+def _check_batch(mixture: Mixture, options: LoopOptions, stated: int | None) -> None:
     wanted = options.global_batch
     product = f"micro batch {options.micro_batch} x {options.ranks} ranks x accumulation {options.accumulate}"
     if stated not in (None, wanted):
         raise MrprepError(f"--global-batch {stated} is not {wanted} ({product}): change one of them")
-    if options.train_seq and shards.seq % options.train_seq:
-        raise MrprepError(f"--train-seq {options.train_seq} does not divide the build's rows of {shards.seq} tokens")
-    if shards.rows < wanted:
+    seq, rows = mixture.like.seq, mixture.epoch_rows
+    if options.train_seq and seq % options.train_seq:
+        raise MrprepError(f"--train-seq {options.train_seq} does not divide the build's rows of {seq} tokens")
+    if rows < wanted:
         raise MrprepError(
-            f"one step takes {wanted} rows ({product}), but the train split has {shards.rows}: lower one of them, "
-            "or build with a smaller --seq"
+            f"one step takes {wanted} rows ({product}), but an epoch of the train split has {rows}: lower one of "
+            "them, or build with a smaller --seq"
         )
 
 
-def _plan(settings: Settings, shards: TrainingShards, done: int) -> list[str]:
-    batch, total = settings.global_batch, settings.schedule.total
-    epoch = order.steps_per_epoch(shards.rows, batch)
+def _plan(settings: Settings, mixture: Mixture, done: int) -> list[str]:
+    batch, total, seq = settings.global_batch, settings.schedule.total, mixture.like.seq
+    rows = mixture.epoch_rows
+    epoch = order.steps_per_epoch(rows, batch)
     model: ModelConfig = settings.model
     lines = [
         f"model: {model.parameter_count:,} parameters, {model.num_hidden_layers} layers of {model.hidden_size}",
         f"global batch {batch} rows = micro batch {settings.micro_batch} x {settings.ranks} ranks "
-        f"x accumulation {settings.accumulate}; {batch * shards.seq:,} tokens a step",
-        f"{total} steps, {total / epoch:.2f} epochs of {epoch} steps; {shards.rows - epoch * batch} of "
-        f"{shards.rows} rows sit out each epoch",
+        f"x accumulation {settings.accumulate}; {batch * seq:,} tokens a step",
+        f"{total} steps, {total / epoch:.2f} epochs of {epoch} steps; {rows - epoch * batch} of "
+        f"{rows} rows sit out each epoch",
     ]
+    if len(mixture.parts) > 1:
+        lines += [
+            f"of {printable(str(part.build))} {taken:,} of {part.rows:,} rows an epoch ({taken / rows:.1%})"
+            for part, taken in zip(mixture.parts, mixture.taken, strict=True)
+        ]
     if settings.train_seq:
-        lines.append(f"each row is cut into {shards.seq // settings.train_seq} of {settings.train_seq} tokens")
+        lines.append(f"each row is cut into {seq // settings.train_seq} of {settings.train_seq} tokens")
     if done:
         lines.append(f"going on after step {done}" if done < total else f"step {done} is done already")
     return lines

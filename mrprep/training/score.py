@@ -9,7 +9,7 @@ import numpy.typing as npt
 from mindspore import Tensor, nn
 
 from mrprep.training import data
-from mrprep.training.shards import TrainingShards
+from mrprep.training.mixture import I64, Mixture
 
 Losses = npt.NDArray[np.float32]
 
@@ -33,15 +33,13 @@ class Scorer:
 
         self._forward, self._batch = ms.jit(forward), batch
 
-    def __call__(
-        self, shards: TrainingShards, indices: npt.NDArray[np.int64], beat: Callable[[], None]
-    ) -> tuple[Losses, Losses]:
+    def __call__(self, mixture: Mixture, rows: I64, beat: Callable[[], None]) -> tuple[Losses, Losses]:
         """Return loss and mask of each target of some rows, fp32[rows, seq] both; ``beat`` is called every batch."""
         scored = []
-        whole = len(indices) - len(indices) % self._batch
-        for part, batch in ((indices[:whole], self._batch), (indices[whole:], len(indices) - whole)):
-            for columns in data.read(shards, part, batch) if batch and len(part) else ():
-                scored.append(self._forward(*columns).asnumpy().reshape(2, batch, shards.seq))
+        whole = len(rows) - len(rows) % self._batch
+        for part, batch in ((rows[:whole], self._batch), (rows[whole:], len(rows) - whole)):
+            for columns in data.read(mixture, part, batch) if batch and len(part) else ():
+                scored.append(self._forward(*columns).asnumpy().reshape(2, batch, mixture.like.seq))
                 beat()
         both: Losses = np.concatenate(scored, axis=1)
         return both[0], both[1]

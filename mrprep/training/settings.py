@@ -65,8 +65,10 @@ class LoopOptions(Options):
 class Settings(LoopOptions):
     """One training run."""
 
-    build: Path
-    """The build it reads."""
+    builds: tuple[Path, ...]
+    """The builds it reads."""
+    mix: tuple[float, ...] | None = None
+    """Weight of each; all rows of all if None."""
     run: Path
     """Its directory."""
     model: ModelConfig

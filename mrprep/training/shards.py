@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mrprep.builddir.layout import MANIFEST
-from mrprep.builddir.manifest import open_build
+from mrprep.builddir.manifest import Build, open_build
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 
@@ -16,6 +16,10 @@ from mrprep.printable import printable
 class TrainingShards:
     """A split of a build."""
 
+    build: Path
+    """Directory of the build."""
+    split: str
+    """Name of the split."""
     files: tuple[Path, ...]
     """MindRecord files, sorted: the rows are numbered through them in this order."""
     rows: int
@@ -26,6 +30,8 @@ class TrainingShards:
     """``flat`` or ``mcore``."""
     vocab_size: int
     """Ids lie below it."""
+    tokenizer_sha256: str | None
+    """Of the tokenizer's model."""
     bos_id: int | None
     """Begin of a document, if the tokenizer has one."""
     eod_id: int
@@ -54,11 +60,14 @@ def read_shards(build: Path, name: str = "train") -> TrainingShards:
         _must_exist(file)
         _must_exist(file.with_name(file.name + ".db"))
     return TrainingShards(
+        build=build,
+        split=name,
         files=files,
         rows=split["rows"],
         seq=manifest["seq"],
         layout=manifest["layout"],
         vocab_size=tokenizer["vocab_size"],
+        tokenizer_sha256=tokenizer.get("sha256"),
         bos_id=_id(tokenizer.get("bos_id")),
         eod_id=tokenizer["eod_id"],
         pad_id=_id(tokenizer.get("pad_id")),
@@ -71,6 +80,15 @@ def has_split(build: Path, name: str) -> bool:
     """Return whether a build has rows in a split."""
     splits: Mapping[str, Mapping[str, int]] = open_build(build).manifest["splits"]
     return name in splits and splits[name]["rows"] > 0
+
+
+def place(build: Build, split: str, row: int) -> tuple[Mapping[str, Any], int]:
+    """Return the shard of a row of a split, as the manifest has it, and the row's number there."""
+    for shard in sorted(build.manifest["splits"][split]["shards"], key=lambda shard: str(shard["file"])):
+        if row < shard["rows"]:
+            return shard, row
+        row -= shard["rows"]
+    raise IndexError(row)
 
 
 def _bytes_per_token(manifest: Mapping[str, Any]) -> float | None:

@@ -23,7 +23,19 @@ from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, plan
 from mrprep.request import Request, RunOptions, clear, refuse_changed, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
-from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, export, pack, read, shard, tokenize
+from mrprep.stages import (
+    against,
+    boilerplate,
+    clean,
+    decontaminate,
+    dedupe,
+    export,
+    pack,
+    paragraphs,
+    read,
+    shard,
+    tokenize,
+)
 from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
@@ -122,17 +134,28 @@ def _deduped(work: Work, request: Request, found: Plan, options: RunOptions) -> 
     """Run the phases up to dedupe; return the parts, and its directory if it is a stage."""
     pipeline = request.pipeline
     names = [source.name for source in pipeline.source]
-    deduping = "dedupe" in pipeline.stages
     parts = _read(work, pipeline, found, strict=options.strict)
     refuse_changed(request, plan(pipeline.source, None), work.path.parent, hashed=options.hash_inputs)
     _some_left(parts)
-    if "boilerplate" in pipeline.stages:
-        following = pipeline.dedupe if deduping else None
-        parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following)
-    if not deduping:
+    parts = _rewritten(work, pipeline, parts, names)
+    if "dedupe" not in pipeline.stages:
         return parts, None
     held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
     return parts, dedupe.run(work, parts, pipeline.dedupe, names, held)
+
+
+def _rewritten(work: Work, pipeline: Pipeline, parts: list[TextPart], names: Sequence[str]) -> list[TextPart]:
+    """Run the stages that change texts after all documents are seen; what dedupe comes after makes its sketch."""
+
+    def following(stage: str) -> dedupe.Options | None:
+        stages = pipeline.stages
+        return pipeline.dedupe if stages[stages.index(stage) + 1] == "dedupe" else None
+
+    if boilerplate.STAGE in pipeline.stages:
+        parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following(boilerplate.STAGE))
+    if paragraphs.STAGE in pipeline.stages:
+        parts = paragraphs.run(work, parts, pipeline.paragraphs, following(paragraphs.STAGE))
+    return parts
 
 
 def _some_left(parts: Sequence[TextPart]) -> None:

@@ -18,11 +18,12 @@ from mrprep.stages.decontaminate import Options as DecontaminateOptions
 from mrprep.stages.dedupe import Options as DedupeOptions
 from mrprep.stages.filter import Options as FilterOptions
 from mrprep.stages.pack import Options as PackOptions
+from mrprep.stages.paragraphs import Options as ParagraphsOptions
 from mrprep.stages.shard import Options as ShardOptions
 from mrprep.stages.tokenize import Options as TokenizeOptions
 
 MAPS = ("clean", "filter", "decontaminate")
-BARRIERS = ("boilerplate", "dedupe")
+BARRIERS = ("boilerplate", "paragraphs", "dedupe")
 LAST = ("tokenize", "pack", "shard")
 
 
@@ -47,6 +48,8 @@ class Pipeline(Options):
     """Evaluation sets of which no document may hold a stretch."""
     boilerplate: BoilerplateOptions = BoilerplateOptions()
     """Lines that stand in many documents."""
+    paragraphs: ParagraphsOptions = ParagraphsOptions()
+    """Paragraphs that come again in later documents."""
     dedupe: DedupeOptions = DedupeOptions()
     """Which documents are one text."""
     tokenize: TokenizeOptions = TokenizeOptions()
@@ -80,7 +83,8 @@ class Pipeline(Options):
         wanted = (*(name for name in BARRIERS if name in self.stages), *LAST)
         if self.stages[-len(barriers) :] != barriers or barriers != wanted:
             raise ValueError(
-                f"stages: they end in [boilerplate,] [dedupe,] tokenize, pack, shard; {', '.join(MAPS)} come before"
+                "stages: they end in [boilerplate,] [paragraphs,] [dedupe,] tokenize, pack, shard; "
+                f"{', '.join(MAPS)} come before"
             )
         return self
 

@@ -27,6 +27,7 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
         "examples": manifest["examples"],
         "edits": counts["read"]["edits"],
+        "shortened": counts["read"]["shortened"],
         "duplicates": counts["duplicates"],
         **(_token_summary(manifest) if manifest["splits"] else {"written": counts["written"]}),
         "not_read": {"problems": manifest["inputs"]["problems"], "skipped": manifest["inputs"]["skipped"]},
@@ -77,8 +78,12 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
         yield f"bad records {_counts(said['bad_records'])}"
     for stage, reasons in said["dropped"].items():
         yield f"{stage:<11} dropped {sum(reasons.values()):,}: {_counts(reasons)}"
-    if lines := said["edits"].get("boilerplate"):
-        yield f"boilerplate {lines:,} lines taken out"
+    for stage, what in (("boilerplate", "lines"), ("paragraphs", "repeats")):
+        if cut := said["shortened"].get(stage):
+            yield (
+                f"{stage:<11} {said['edits'][stage]:,} {what} taken out of {cut['documents']:,} documents, "
+                f"{cut['characters']:,} characters"
+            )
     if books["duplicates"]:
         kinds = {
             name: said["duplicates"][name]

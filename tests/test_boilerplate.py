@@ -17,21 +17,25 @@ from dedupe_helpers import InProcess
 from mrprep.builddir.layout import work_of
 from mrprep.builddir.tables import TextPart, numbered
 from mrprep.builddir.textpart import TextPartWriter, documents
-from mrprep.document import Document, Dropped, FileNote, Place
-from mrprep.repeats import counts
-from mrprep.repeats.lines import keys_of, salt
-from mrprep.repeats.rewrite import strip
+from mrprep.document import Document, Dropped, FileNote, MapItem, Place
+from mrprep.repeats import key_ranges
+from mrprep.repeats.lines import Keys, keys_of, salt, without_lines
+from mrprep.repeats.rewrite import Cut, without
 from mrprep.stages import boilerplate, dedupe
 from mrprep.stages.boilerplate import Options
 
 NAVIGATION = ["首页 > 新闻", "Share this page", "\u3000\u3000版权所有"]
+CHARACTERS = len("".join(NAVIGATION)) + 3
 SLOT = 9
 
 
 def removed_from(text: str, *lines: str, piece: int = 0) -> Any:
     document = Document(Place("s", b"a", 0, 1, piece), text, {"nfc": 3})
-    ((item),) = strip([document], frozenset(keys_of(lines, salt("s"))))
-    return item
+    return after(document, frozenset(keys_of(lines, salt("s"))))
+
+
+def after(document: Document, removed: Keys) -> MapItem:
+    return without(document, Cut("boilerplate", lambda each: without_lines(each, removed), "each of {}"))
 
 
 def test_lines_go_with_the_white_space_that_opens_up() -> None:
@@ -44,17 +48,16 @@ def test_lines_go_with_the_white_space_that_opens_up() -> None:
 def test_what_has_none_is_the_very_same_and_what_is_nothing_else_is_dropped() -> None:
     text = "Share this page!\n\n\n\n\n x "
     document = Document(Place("s", b"a", 0, 1), text)
-    assert next(strip([document], frozenset(keys_of(NAVIGATION, salt("s"))))) is document
+    assert after(document, frozenset(keys_of(NAVIGATION, salt("s")))) is document
     item = removed_from("Share this page\n \nShare this page", *NAVIGATION)
     assert isinstance(item, Dropped)
-    assert (item.reason, item.detail) == ("nothing-left", "each of its 2 lines is boilerplate")
+    assert (item.reason, item.detail) == ("nothing-left", "each of 2")
 
 
 def test_the_ends_of_a_piece_stay_and_so_do_lines_of_another_source() -> None:
     assert removed_from("\nx\nShare this page\n", *NAVIGATION, piece=2).text == "\nx\n"
     foreign = frozenset(keys_of(NAVIGATION, salt("other")))
-    (item,) = strip([Document(Place("s", b"a", 0, 1), NAVIGATION[0])], foreign)
-    assert isinstance(item, Document)
+    assert isinstance(after(Document(Place("s", b"a", 0, 1), NAVIGATION[0]), foreign), Document)
 
 
 def written(root: Path, given: list[Document], parts: int) -> list[TextPart]:
@@ -117,7 +120,7 @@ def expected(given: list[Document], options: Options) -> tuple[dict[tuple[int, i
 def test_the_stage_does_what_sets_of_lines_say(
     parts: int, keys_a_range: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counts, "KEYS_A_RANGE", keys_a_range)
+    monkeypatch.setattr(key_ranges, "KEYS_A_RANGE", keys_a_range)
     options = Options(max_share=0.15, min_documents=20)
     given = corpus(4, 400)
     read = written(tmp_path, given, parts)
@@ -177,6 +180,7 @@ def test_a_build_tells_of_it(pages: Path, tmp_path: Path) -> None:
     out, killed = tmp_path / "out", tmp_path / "killed"
     manifest = build(pages, out, "--pipeline", pipeline, "--jobs", 2)
     assert manifest["counts"]["read"]["edits"]["boilerplate"] == 90 * 3
+    assert manifest["counts"]["read"]["shortened"]["boilerplate"] == {"documents": 90, "characters": 90 * CHARACTERS}
     assert manifest["counts"]["read"]["left_out"]["boilerplate"] == {"nothing-left": 1}
     said = json.loads((out / "report/summary.json").read_text())
     assert said["dropped"]["boilerplate"] == {"nothing-left": 1}

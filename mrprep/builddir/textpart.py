@@ -43,6 +43,7 @@ class TextPartWriter:
         self._seen: Counter[str] = Counter()
         self._by_source: dict[str, Counter[str]] = {}
         self._edits: Counter[str] = Counter()
+        self._shortened: dict[str, Counter[str]] = {}
         self._before: Path | None = None
 
     def follow(self, part: Path) -> None:
@@ -88,6 +89,10 @@ class TextPartWriter:
         if document.edits:
             self._edits.update(document.edits)
             self._seen["edited"] += 1
+
+    def shortened(self, stage: str, characters: int) -> None:
+        """Count a document out of which a stage has taken text."""
+        self._shortened.setdefault(stage, Counter()).update(documents=1, characters=characters)
 
     def close(self) -> None:
         """Write what is left, and the counts."""
@@ -144,12 +149,14 @@ class TextPartWriter:
         dropped: dict[str, Counter[str]] = {}
         for _, stage, reason, _, _ in self._left_out:
             dropped.setdefault(stage, Counter())[reason] += 1
-        before = _counts_of(self._before)["left_out"] if self._before else {}
+        nothing: dict[str, Any] = {"left_out": {}, "shortened": {}, "hits": 0}
+        before = _counts_of(self._before) if self._before else nothing
         return {
             **{name: self._seen[name] for name in ("records", "cuts", "bad", "documents", "edited")},
             "rows": self._rows,
-            "left_out": added([before, dropped]),
-            "hits": len(self._hits) + (_counts_of(self._before)["hits"] if self._before else 0),
+            "left_out": added([before["left_out"], dropped]),
+            "shortened": added([before["shortened"], self._shortened]),
+            "hits": len(self._hits) + before["hits"],
             "edits": self._edits,
             "by_source": self._by_source,
         }

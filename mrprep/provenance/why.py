@@ -10,6 +10,12 @@ from mrprep.provenance.tables import Found
 from mrprep.provenance.twins import twins
 
 _ROWS_LISTED = 12
+_CUTS = {
+    "decontaminate": "stretches cut out",
+    "boilerplate": "lines taken out",
+    "paragraphs": "repeats taken out",
+}
+"""Stages that take text out of documents, and what their edits count."""
 
 
 def explain(build: Build, name: str) -> str:
@@ -43,16 +49,12 @@ def _kept(build: Build, doc: int, first: Found) -> Iterator[str]:
     _, text, edits = tables.by_ordinal(build, doc)
     stages = build.manifest["pipeline"]["stages"]
     done = [edit for edit in edits.split(", ") if edit]
-    lines = [edit for edit in done if edit.startswith("boilerplate ")]
-    cuts = [edit for edit in done if edit.startswith("decontaminate ")]
+    cuts = dict(edit.split(" ") for edit in done if edit.split(" ")[0] in _CUTS)
     if "clean" in stages:
-        yield f"clean     {', '.join(edit for edit in done if edit not in lines + cuts) or 'nothing to do'}"
+        yield f"clean     {', '.join(edit for edit in done if edit.split(' ')[0] not in _CUTS) or 'nothing to do'}"
     if "filter" in stages:
         yield "filter    passed"
-    if "decontaminate" in stages:
-        yield f"decontaminate {cuts[0].removeprefix('decontaminate ') if cuts else 'no'} stretches cut out"
-    if "boilerplate" in stages:
-        yield f"boilerplate {lines[0].removeprefix('boilerplate ') if lines else 'no'} lines taken out"
+    yield from (f"{stage} {cuts.get(stage, 'no')} {what}" for stage, what in _CUTS.items() if stage in stages)
     if "dedupe" in stages:
         yield from twins(build, doc, doc if first.doc is None else first.doc, text)
         if tables.verdict(build, doc) != -1:

@@ -13,10 +13,8 @@ import numpy as np
 
 from mrprep.builddir.textpart import documents
 from mrprep.order import U64
+from mrprep.repeats.key_ranges import KEYS, KeyRange, key_ranges
 from mrprep.repeats.lines import keys_of, salt
-
-KEYS_A_RANGE = 8 << 20
-"""Lines of all parts that one unit of work sums."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,7 @@ class RangeUnit:
     """A range of keys in the counts of all parts, and when a line is in too many documents."""
 
     counted: tuple[Path, ...]
-    index: int
-    ranges: int
+    range: KeyRange
     max_share: float
     """Of the documents of its source."""
     min_documents: int
@@ -54,7 +51,7 @@ def count_part(unit: CountUnit, out: Path) -> None:
     counted = [np.unique(np.concatenate([np.empty(0, np.uint64), *keys]), return_counts=True) for keys in found]
     keys = np.concatenate([keys for keys, _ in counted])
     order = np.argsort(keys)
-    np.save(out / "keys.npy", keys[order])
+    np.save(out / KEYS, keys[order])
     np.save(out / "documents.npy", np.concatenate([counts for _, counts in counted]).astype(np.int32)[order])
     np.save(
         out / "sources.npy", np.repeat(np.arange(len(found)), [keys.size for keys, _ in counted]).astype("<i2")[order]
@@ -64,14 +61,12 @@ def count_part(unit: CountUnit, out: Path) -> None:
 
 def range_units(counted: Sequence[Path], max_share: float, min_documents: int) -> list[RangeUnit]:
     """Return as many units as the lines of all parts take."""
-    lines = sum(np.load(path / "keys.npy", mmap_mode="r").size for path in counted)
-    ranges = max(1, -(-lines // KEYS_A_RANGE))
-    return [RangeUnit(tuple(counted), index, ranges, max_share, min_documents) for index in range(ranges)]
+    return [RangeUnit(tuple(counted), each, max_share, min_documents) for each in key_ranges(counted)]
 
 
 def find_frequent(unit: RangeUnit, out: Path) -> None:
     """Write ``frequent.npy``: uint64, ascending, the keys in this range of lines that are in too many documents."""
-    slices = [(path, _slice(path, unit)) for path in unit.counted]
+    slices = [(path, unit.range.within(path)) for path in unit.counted]
     keys, held, sources = (
         np.concatenate([np.load(path / f"{name}.npy", mmap_mode="r")[part] for path, part in slices])
         for name in ("keys", "documents", "sources")
@@ -81,14 +76,6 @@ def find_frequent(unit: RangeUnit, out: Path) -> None:
     together = np.bincount(owner, held, distinct.size)
     most = np.maximum(unit.max_share * totals[sources[first]], unit.min_documents - 1)
     np.save(out / "frequent.npy", distinct[together > most])
-
-
-def _slice(path: Path, unit: RangeUnit) -> slice:
-    """Return where the keys of the unit's range lie in a part's."""
-    bounds = [((1 << 64) * at // unit.ranges) for at in (unit.index, unit.index + 1)]
-    keys = np.load(path / "keys.npy", mmap_mode="r")
-    low, high = (int(np.searchsorted(keys, np.uint64(bound))) if bound < 1 << 64 else keys.size for bound in bounds)
-    return slice(low, high)
 
 
 def _documents(part: Path) -> Iterator[tuple[str, Iterator[str]]]:

@@ -1,33 +1,52 @@
-"""Takes lines that are boilerplate out of documents.
+"""Takes out of documents what stands in others too: writes a part again, as the read phase has written it.
 
 A document of which nothing is left is dropped; white space that opens up is closed as cleaning does.
 """
 
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
 
+from mrprep.builddir.textpart import TextPartWriter, documents
 from mrprep.cleaning.whitespace import blank_lines, edges
 from mrprep.document import Document, Dropped, MapItem
-from mrprep.repeats.lines import Keys, salt, without
 
-EDIT = "boilerplate"
-"""Under which edits count the lines that are gone."""
 REASON = "nothing-left"
 
 
-def strip(documents: Iterable[Document], removed: Keys) -> Iterator[MapItem]:
-    """Yield each document without the lines whose keys are ``removed``; the very same object when it has none."""
-    if not removed:
-        yield from documents
-        return
-    salted = cache(salt)
-    for document in documents:
-        text, gone = without(document.text, removed, salted(document.place.source))
-        if not gone:
-            yield document
+@dataclass(frozen=True)
+class Cut:
+    """What a stage takes out of documents."""
+
+    stage: str
+    """Its name: edits count under it what is gone."""
+    take: Callable[[Document], tuple[str, int]]
+    """Returns the text of a document without what goes, and how many stretches that is; the same text if none."""
+    nothing_left: str
+    """Says why a document is dropped, with ``{}`` for how many stretches went."""
+
+
+def rewrite(part: Path, writer: TextPartWriter, cut: Cut) -> None:
+    """Write the documents of a part after the cut."""
+    writer.follow(part)
+    for document in documents(part):
+        item = without(document, cut)
+        if isinstance(item, Dropped):
+            writer.drop(item, cut.stage)
             continue
-        edited = Document(document.place, _closed(text, document), {**document.edits, EDIT: gone})
-        yield edited if text.strip() else Dropped(document, REASON, f"each of its {gone} lines is boilerplate")
+        if item is not document:
+            writer.shortened(cut.stage, len(document.text) - len(item.text))
+        writer.keep(item)
+
+
+def without(document: Document, cut: Cut) -> MapItem:
+    """Return a document after the cut; the very same object if nothing goes."""
+    text, gone = cut.take(document)
+    if not gone:
+        return document
+    if not text.strip():
+        return Dropped(document, REASON, cut.nothing_left.format(gone))
+    return Document(document.place, _closed(text, document), {**document.edits, cut.stage: gone})
 
 
 def _closed(text: str, document: Document) -> str:

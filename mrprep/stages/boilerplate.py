@@ -13,16 +13,17 @@ import numpy as np
 from pydantic import Field
 
 from mrprep.builddir.tables import TextPart, numbered
-from mrprep.builddir.textpart import TextPartWriter, documents
-from mrprep.document import Dropped
+from mrprep.builddir.textpart import TextPartWriter
 from mrprep.engine.phase import RunPhase
 from mrprep.options import Options as BaseOptions
 from mrprep.repeats.counts import CountUnit, count_part, find_frequent, range_units
-from mrprep.repeats.rewrite import strip
+from mrprep.repeats.lines import without_lines
+from mrprep.repeats.rewrite import Cut, rewrite
 from mrprep.stages import dedupe
 
 VERSION = 1
 STAGE = "boilerplate"
+NOTHING_LEFT = "each of its {} lines is boilerplate"
 
 
 class Options(BaseOptions):
@@ -41,7 +42,7 @@ class RewriteUnit:
     part: Path
     frequent: tuple[Path, ...]
     dedupe: dedupe.Options | None
-    """How to sketch what is written; None if no dedupe follows."""
+    """How to sketch what is written; None if dedupe does not come next."""
 
 
 def run(
@@ -58,7 +59,7 @@ def run(
         parts: of the read phase.
         options: of the stage.
         sources: names of all sources.
-        following: options of the dedupe stage, if it follows; the parts get its sketch.
+        following: options of the dedupe stage, if it comes next; the parts get its sketch.
 
     Returns:
         As many parts in the same order, with what else the read phase has written.
@@ -80,11 +81,7 @@ def rewrite_part(unit: RewriteUnit, out: Path) -> None:
     removed = frozenset(key for path in unit.frequent for key in np.load(path / "frequent.npy").tolist())
     sketches = dedupe.sketches(unit.dedupe)
     writer = TextPartWriter(out, sketches.add)
-    writer.follow(unit.part)
-    for item in strip(documents(unit.part), removed):
-        if isinstance(item, Dropped):
-            writer.drop(item, STAGE)
-        else:
-            writer.keep(item)
+    take = (lambda document: without_lines(document, removed)) if removed else (lambda document: (document.text, 0))
+    rewrite(unit.part, writer, Cut(STAGE, take, NOTHING_LEFT))
     writer.close()
     sketches.save(out)

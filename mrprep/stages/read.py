@@ -20,7 +20,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.sources.read import read
 from mrprep.sources.spans import Span, count_lines
-from mrprep.stages import clean, decontaminate, dedupe
+from mrprep.stages import boilerplate, clean, decontaminate, dedupe, paragraphs
 from mrprep.stages import filter as filtering
 
 VERSION = 1
@@ -128,7 +128,7 @@ def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
 
 def _is_sketched_here(stages: tuple[str, ...]) -> bool:
     """Tell whether dedupe follows and no stage before it changes texts again."""
-    return "dedupe" in stages and "boilerplate" not in stages
+    return "dedupe" in stages and not {boilerplate.STAGE, paragraphs.STAGE} & set(stages)
 
 
 def _maps(

@@ -33,7 +33,7 @@ class Options(BaseOptions):
     """Copies of a paragraph that stay: the first in the order of the documents; two in one document are two. Fewer
     leave fragments of near duplicates, which dedupe then does not know as such."""
     min_bytes: int = Field(100, ge=1)
-    """Shortest paragraph that counts, in UTF-8: 17 words of English, 33 Chinese characters."""
+    """Shortest paragraph that counts, in UTF-8: 17 words of English, 34 Chinese characters."""
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,12 @@ def train(
     train_seq: Annotated[
         int | None, typer.Option(help="Cut rows into shorter ones; may change when a run goes on.", min=1)
     ] = None,
+    reset_attention: Annotated[
+        bool, typer.Option("--reset-attention", help="A token sees its own document alone.")
+    ] = False,
+    reset_position: Annotated[
+        bool, typer.Option("--reset-position", help="Places are counted from the start of each document.")
+    ] = False,
     lr: Annotated[float, typer.Option(help="Highest learning rate.")] = 1e-3,
     warmup: Annotated[int, typer.Option(help="Steps until it is reached.", min=0)] = 10,
     decay: Annotated[
@@ -84,6 +90,8 @@ def train(
             micro_batch=micro_batch,
             accumulate=accumulate,
             train_seq=train_seq,
+            reset_attention=reset_attention,
+            reset_position=reset_position,
             seed=seed,
             save_every=save_every,
             save_minutes=save_minutes,

@@ -14,6 +14,7 @@
     optimizer   AdamW                                    schedule    learning rate
     data        steps in order                           shards      what the manifest says
     mixture     builds by weight                         rows        read and checked
+    documents   kept apart within a row
     metrics     a line a step                            progress    the bar
     verdict     how it goes, in words                    scalars     for TensorBoard
     weights     what a run left                          evaluate    its loss on a build

@@ -70,12 +70,13 @@ def read(mixture: Mixture, rows: I64, batch: int) -> Iterator[tuple[Tensor, ...]
 
 
 def splitter(
-    layout: str, pad_id: int | None, eod_id: int, seq: int | None = None
+    layout: str, pad_id: int | None, eod_id: int, seq: int | None = None, *, apart: bool = False
 ) -> Callable[..., tuple[Any, Any, Any]]:
     """Return the function, compiled into the step, from a layout's columns to (ids, labels, mask of targets).
 
     Without a pad id, flat rows are filled up with EOD: an EOD after an EOD is padding, as no document is empty.
     With ``seq`` each row is cut into rows of so many targets, which none is lost by; it must divide the row's.
+    With ``apart`` the first token of a document is no target, as nothing before it is of its document.
     """
 
     def flat(row: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -86,7 +87,13 @@ def splitter(
     def mcore(ids: Tensor, labels: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         return ids, labels, mask.astype(ms.float32)
 
-    whole = flat if layout == "flat" else mcore
+    read = flat if layout == "flat" else mcore
+
+    def within(*columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        ids, labels, mask = read(*columns)
+        return ids, labels, mask * (ids != eod_id).astype(ms.float32)
+
+    whole = within if apart else read
 
     def cut(*columns: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         ids, labels, mask = whole(*columns)

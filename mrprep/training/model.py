@@ -15,6 +15,7 @@ import xxhash
 from mindspore import Parameter, Tensor, nn, ops
 
 from mrprep.training.config import ModelConfig
+from mrprep.training.documents import Apart, Boundaries
 
 F32 = npt.NDArray[np.float32]
 
@@ -72,17 +73,20 @@ class Attention(nn.Cell):
 
     def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         """Turn the pairs (i, i + width / 2) of each head by the angle of its position."""
-        half = self.width // 2
-        a, b = x[:, :, :half], x[:, :, half:]
-        return ops.concat((a * cos - b * sin, b * cos + a * sin), -1)
+        half, seq = self.width // 2, x.shape[1]
+        if cos.ndim == 4:
+            x = x.reshape(cos.shape[0], -1, seq, self.width)
+        a, b = x[..., :half], x[..., half:]
+        return ops.concat((a * cos - b * sin, b * cos + a * sin), -1).reshape(-1, seq, self.width)
 
     def construct(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor) -> Tensor:  # noqa: D102
-        seq = mask.shape[0]
+        seq = mask.shape[-1]
         q = self.rotate(self.split(self.q_proj(x), self.heads, seq), cos, sin)
         k = self.rotate(self.split(self.k_proj(x), self.kv_heads, seq), cos, sin)
         v = self.split(self.v_proj(x), self.kv_heads, seq)
         scores = self.scores(q.reshape(-1, self.group * seq, self.width), k) * self.scale
-        weights = ops.softmax(scores.reshape(-1, seq, seq) + mask, -1)
+        scores = scores.reshape(-1, seq, seq) if mask.ndim == 2 else scores.reshape(-1, self.heads, seq, seq)
+        weights = ops.softmax(scores + mask, -1)
         y = self.mixed(weights.reshape(-1, self.group * seq, seq), v)
         y = y.reshape(-1, self.heads, seq, self.width).transpose(0, 2, 1, 3)
         return self.o_proj(y.reshape(-1, self.heads * self.width))
@@ -130,19 +134,19 @@ class Embedding(nn.Cell):
 class Decoder(nn.Cell):
     """Everything but the output layer: int32[batch, seq] -> [batch * seq, hidden]."""
 
-    def __init__(self, config: ModelConfig, seq: int) -> None:
+    def __init__(self, config: ModelConfig, seq: int, apart: Apart | None) -> None:
         super().__init__()
         self.embed_tokens = Embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.CellList([Block(config) for _ in range(config.num_hidden_layers)])
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
         cos, sin = rotary(config, seq)
-        self.cos, self.sin = Tensor(cos), Tensor(sin)
-        self.mask = Tensor(np.triu(np.full((seq, seq), -1e9, np.float32), 1))
+        self.boundaries = Boundaries(Tensor(cos), Tensor(sin), apart)
 
     def construct(self, ids: Tensor) -> Tensor:  # noqa: D102
+        mask, cos, sin = self.boundaries(ids)
         x = self.embed_tokens(ids.reshape(-1))
         for layer in self.layers:
-            x = layer(x, self.mask, self.cos, self.sin)
+            x = layer(x, mask, cos, sin)
         return self.norm(x)
 
 
@@ -150,12 +154,12 @@ class Llama(nn.Cell):
     """A decoder with its output layer: int32[batch, seq] -> logits fp32[batch * seq, vocabulary].
 
     New weights are normal, with a stream of their own for each parameter's name, so they do not depend on the
-    other layers; norms begin at 1. Every rank makes the same.
+    other layers; norms begin at 1. Every rank makes the same. ``apart``: see ``documents``.
     """
 
-    def __init__(self, config: ModelConfig, seq: int, seed: int) -> None:
+    def __init__(self, config: ModelConfig, seq: int, seed: int, apart: Apart | None = None) -> None:
         super().__init__()
-        self.model = Decoder(config, seq)
+        self.model = Decoder(config, seq, apart)
         self.tied = config.tie_word_embeddings
         if self.tied:
             self.project = ops.MatMul(transpose_b=True)

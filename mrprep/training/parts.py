@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from mrprep.training import data, resume
+from mrprep.training.documents import Apart
 from mrprep.training.heartbeat import Heart
 from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.model import Llama
@@ -50,7 +51,8 @@ def assemble(settings: Settings, rank: int) -> Parts:
     heart.beat(0, "loading")
     mixture = read_mixture(settings.builds, settings.mix)
     shards = mixture.like
-    model = Llama(settings.model, settings.train_seq or shards.seq, settings.seed)
+    apart = Apart(shards.eod_id, settings.reset_attention, settings.reset_position)
+    model = Llama(settings.model, settings.train_seq or shards.seq, settings.seed, apart)
     optimizer = AdamW(
         model.trainable_params(),
         settings.beta1,
@@ -59,7 +61,9 @@ def assemble(settings: Settings, rank: int) -> Parts:
         settings.weight_decay,
         settings.decay_embeddings,
     )
-    split = data.splitter(shards.layout, shards.pad_id, shards.eod_id, settings.train_seq)
+    split = data.splitter(
+        shards.layout, shards.pad_id, shards.eod_id, settings.train_seq, apart=settings.reset_attention
+    )
     step = partial(TrainStep, rank=rank, ranks=settings.ranks, accumulate=settings.accumulate)
     return Parts(
         settings=settings,

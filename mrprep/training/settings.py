@@ -21,6 +21,10 @@ class LoopOptions(Options):
     """Forward passes a step."""
     train_seq: int | None = Field(default=None, ge=1)
     """Targets a sequence, if rows are to be cut into shorter ones; divides those of a row."""
+    reset_attention: bool = False
+    """Whether a token sees its own document alone; the first token of a document is no target then."""
+    reset_position: bool = False
+    """Whether places are counted from the start of each document."""
     seed: int = 0
     """Of the weights and of the row order."""
     save_every: int = Field(default=100, ge=1)

@@ -20,6 +20,7 @@ from training_build import write_build
 
 from mrprep.errors import MrprepError
 from mrprep.training import checkpoint, metrics
+from mrprep.training.evaluate import evaluate
 from mrprep.training.run import train
 from mrprep.training.schedule import ScheduleOptions
 from mrprep.training.settings import LoopOptions
@@ -31,7 +32,7 @@ VOCAB, STEPS = 64, 30
 SCHEDULE = ScheduleOptions(peak=3e-3, warmup=3)
 
 
-def _train(build, out, steps=STEPS, say=lambda line: None, model="tiny", new_data=False, **options):
+def _train(build, out, steps=STEPS, say=lambda line: None, model="tiny", new_data=False, init_from=None, **options):
     return train(
         build,
         out=out,
@@ -40,6 +41,7 @@ def _train(build, out, steps=STEPS, say=lambda line: None, model="tiny", new_dat
         schedule=SCHEDULE,
         options=LoopOptions(**{"save_every": 10, **options}),
         new_data=new_data,
+        init_from=init_from,
         say=say,
     )
 
@@ -125,6 +127,15 @@ def test_a_finished_run_is_not_run_again(alone, build):
     began = time.monotonic()
     assert _train(build, alone.run, micro_batch=8) == alone
     assert time.monotonic() - began < 1
+
+
+def test_a_new_run_begins_with_the_weights_of_another(alone, build, tmp_path):
+    """All rows in one step: its loss, before the update, is the loss of those weights."""
+    said = []
+    begun = _train(build, tmp_path / "run", steps=1, micro_batch=203, model=None, init_from=alone.run, say=said.append)
+    assert f"beginning with the weights in {alone.checkpoint}" in said
+    assert begun.first_loss == pytest.approx(evaluate(alone.run, build, split="train")["loss"], abs=1e-5)
+    assert checkpoint.latest(tmp_path / "run/checkpoints")[1].tokens == 203 * 32
 
 
 def _kill_a_rank_after(step, run, seen):

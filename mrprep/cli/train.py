@@ -19,7 +19,13 @@ def train(
     mix: Annotated[
         str | None, typer.Option(help="Weight of each build, such as 0.7,0.3.  [default: all rows of all]")
     ] = None,
-    model: Annotated[str, typer.Option(help="A preset (tiny, 10m, 100m, 1b, 7b) or a config.json.")] = "tiny",
+    model: Annotated[
+        str | None, typer.Option(help="A preset (tiny, 10m, 100m, 1b, 7b) or a config.json.  [default: tiny]")
+    ] = None,
+    init_from: Annotated[
+        Path | None,
+        typer.Option(help="Begin with these weights: a run, a checkpoint, or a directory of Hugging Face's."),
+    ] = None,
     ranks: Annotated[int, typer.Option(help="Data-parallel processes on this machine.", min=1)] = 1,
     steps: Annotated[int | None, typer.Option(help="Steps of the whole run.  [default: one epoch]", min=1)] = None,
     micro_batch: Annotated[int, typer.Option(help="Rows a forward pass of one rank.", min=1)] = 4,
@@ -83,6 +89,7 @@ def train(
         out=out,
         mix=_weights(mix, len(found)),
         model=model,
+        init_from=init_from,
         steps=steps,
         schedule=ScheduleOptions(peak=lr, warmup=warmup, decay=decay),
         options=LoopOptions(

@@ -17,6 +17,7 @@
     documents   kept apart within a row
     metrics     a line a step                            progress    the bar
     verdict     how it goes, in words                    scalars     for TensorBoard
+    initial     weights to begin with                    tensors     read from safetensors
     weights     what a run left                          evaluate    its loss on a build
     inference   the decoder in NumPy                     generate    a text continued
 

@@ -118,11 +118,11 @@ def _published(directory: Path) -> list[Path]:
 
 
 def _thin_out(directory: Path, keep: int, keep_every: int | None) -> None:
-    published = _published(directory)
-    states = {path: state for path in published if (state := _state(path))}
+    found = _published(directory)
+    states = {path: state for path in found if (state := _state(path))}
     judged = [(state.valid_loss, state.step, path) for path, state in states.items() if state.valid_loss is not None]
     best = min(judged)[-1] if judged else None
-    for path in published[:-keep]:
+    for path in found[:-keep]:
         milestone = keep_every and path in states and states[path].step % keep_every == 0
         if path != best and not milestone:
             _remove(path)

@@ -1,5 +1,6 @@
 """``mrprep eval``: the loss of a run's weights on a split of any build with as large a vocabulary. One process."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,18 +37,30 @@ def evaluate(
     import numpy as np
 
     from mrprep.training import data, validate
+    from mrprep.training.documents import Apart
     from mrprep.training.mixture import whole
     from mrprep.training.model import Llama
+    from mrprep.training.resume import put
     from mrprep.training.score import Scorer, total
 
     ms.set_device("CPU")
     ms.set_recursion_limit(20000)
-    model = Llama(weights.config, shards.seq, seed=0)
-    for parameter in model.trainable_params():
-        parameter.set_data(ms.Tensor(weights.arrays[parameter.name]))
-    scorer = Scorer(model, data.splitter(shards.layout, shards.pad_id, shards.eod_id), _BATCH)
+    apart = Apart(shards.eod_id, *_resets(run))
+    model = Llama(weights.config, shards.seq, seed=0, apart=apart)
+    put(weights.arrays, model, weights.path)
+    columns = data.splitter(shards.layout, shards.pad_id, shards.eod_id, apart=apart.attention)
+    scorer = Scorer(model, columns, _BATCH)
     losses, mask = scorer(whole(shards), np.arange(min(rows or shards.rows, shards.rows)), beat)
     return validate.result(weights.step, total(losses, mask), shards.bytes_per_token)
+
+
+def _resets(run: Path) -> tuple[bool, bool]:
+    """Return whether the run kept documents apart, in attention and in positions."""
+    try:
+        settings = json.loads((run / "settings.json").read_bytes())
+    except (OSError, ValueError):
+        return False, False
+    return bool(settings.get("reset_attention")), bool(settings.get("reset_position"))
 
 
 def _check_fit(weights: Weights, build: Path, vocab_size: int, seq: int) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mrprep.training.config import ModelConfig
-from mrprep.training.weights import Arrays
+from mrprep.training.tensors import Arrays
 
 F32 = npt.NDArray[np.float32]
 

@@ -1,14 +1,18 @@
 """Where a run stands, and back to there from its newest checkpoint: bit-equal on the same number of ranks."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from mindspore import Tensor
 
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
 from mrprep.training import checkpoint
 from mrprep.training.model import Llama
 from mrprep.training.optimizer import AdamW
 from mrprep.training.settings import Settings
 from mrprep.training.spikes import Limits, Recent, Seen
+from mrprep.training.tensors import Arrays, read_tensors
 
 
 @dataclass(slots=True)
@@ -42,12 +46,31 @@ def load(settings: Settings, data_sha256: str, model: Llama, optimizer: AdamW) -
     """
     found = checkpoint.latest(settings.run / "checkpoints")
     if found is None:
+        if settings.init_from is not None:
+            put(read_tensors(settings.init_from), model, settings.init_from)
         return Standing(Recent())
     path, state = found
     weights, moments = checkpoint.load(path)
-    for parameter in model.trainable_params():
-        parameter.set_data(Tensor(weights[parameter.name]))
+    put(weights, model, path)
     for name, parameter in optimizer.state().items():
         parameter.set_data(Tensor(moments[name]))
     data_from = state.data_from if state.manifest_sha256 == data_sha256 else state.step
     return Standing(Recent(state.recent), state.step, state.tokens, data_from, state.best_loss, state.spikes)
+
+
+def put(weights: Arrays, model: Llama, path: Path) -> None:
+    """Give a model its weights; ``path`` is where they were read.
+
+    Raises:
+        MrprepError: one is missing, or of another shape than the model's; both are named.
+    """
+    for parameter in model.trainable_params():
+        if parameter.name not in weights:
+            raise MrprepError(f"{printable(str(path))} has no {parameter.name}: its config.json promises it")
+        found, wanted = weights[parameter.name].shape, tuple(parameter.shape)
+        if found != wanted:
+            raise MrprepError(
+                f"{printable(str(path))} has {parameter.name} of shape {list(found)}, the model {list(wanted)}: "
+                "its config.json is of another model"
+            )
+        parameter.set_data(Tensor(weights[parameter.name]))

@@ -10,6 +10,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import checkpoint, metrics, msrun, rundir
 from mrprep.training.config import ModelConfig, resolve
+from mrprep.training.initial import begin
 from mrprep.training.launch import run_ranks
 from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.progress import Watch
@@ -52,7 +53,8 @@ def train(
     *builds: Path,
     out: Path,
     mix: Sequence[float] | None = None,
-    model: str = "tiny",
+    model: str | None = None,
+    init_from: Path | None = None,
     steps: int | None = None,
     schedule: ScheduleOptions = _SCHEDULE,
     options: LoopOptions = _OPTIONS,
@@ -69,7 +71,8 @@ def train(
         builds: directories of finished builds.
         out: directory of the run.
         mix: weight of each build, see ``mixture``; all rows of all if None.
-        model: name of a preset, or path of a ``config.json``.
+        model: name of a preset, or path of a ``config.json``; ``tiny`` if None, or the shape of ``init_from``.
+        init_from: weights that a new run begins with, see ``initial``.
         steps: of the whole run; one epoch if None.
         schedule: learning rate.
         options: ranks, batch, checkpoints, optimizer.
@@ -89,12 +92,14 @@ def train(
     mixture = read_mixture(builds, mix)
     _check_batch(mixture, options, global_batch)
     total = steps or order.steps_per_epoch(mixture.epoch_rows, options.global_batch)
+    weights, shape = _model(out, model, init_from, mixture)
     settings = Settings(
         **options.model_dump(),
         builds=tuple(build.resolve() for build in builds),
         mix=mix,
         run=out.resolve(),
-        model=resolve(model, mixture.like.vocab_size, mixture.like.seq),
+        init_from=weights,
+        model=shape,
         schedule=Schedule(**schedule.model_dump(), total=total),
     )
     if msrun.ranks() and not msrun.is_first():
@@ -107,6 +112,15 @@ def train(
         scalars = Scalars(settings.run, done) if tensorboard and done < total else None
         number = _run(settings, done, say, scalars) if done < total else None
         return _result(settings, number)
+
+
+def _model(out: Path, model: str | None, init_from: Path | None, mixture: Mixture) -> tuple[Path | None, ModelConfig]:
+    """Return where a new run's weights lie, if they are given, and the model's shape."""
+    vocab_size, seq = mixture.like.vocab_size, mixture.like.seq
+    if init_from is None:
+        return None, resolve(model or "tiny", vocab_size, seq)
+    under_way = checkpoint.latest(out / "checkpoints") is not None  # the weights it began with may be gone
+    return begin((out if under_way else init_from).resolve(), model, vocab_size, seq)
 
 
 def _check_batch(mixture: Mixture, options: LoopOptions, stated: int | None) -> None:
@@ -143,6 +157,8 @@ def _plan(settings: Settings, mixture: Mixture, done: int) -> list[str]:
         ]
     if settings.train_seq:
         lines.append(f"each row is cut into {seq // settings.train_seq} of {settings.train_seq} tokens")
+    if settings.init_from and not done:
+        lines.append(f"beginning with the weights in {printable(str(settings.init_from))}")
     if done:
         lines.append(f"going on after step {done}" if done < total else f"step {done} is done already")
     return lines

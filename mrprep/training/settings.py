@@ -71,6 +71,8 @@ class Settings(LoopOptions):
 
     builds: tuple[Path, ...]
     """The builds it reads."""
+    init_from: Path | None = None
+    """Directory of the weights that a new run begins with; new ones if None."""
     mix: tuple[float, ...] | None = None
     """Weight of each; all rows of all if None."""
     run: Path

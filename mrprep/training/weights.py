@@ -1,18 +1,13 @@
 """The weights that a run left, for whoever only reads them: a run's newest checkpoint, or a directory of weights."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
-import numpy.typing as npt
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import checkpoint
 from mrprep.training.config import ModelConfig, read_config
-
-Arrays = Mapping[str, npt.NDArray[np.float32]]
+from mrprep.training.tensors import SINGLE, Arrays, has_weights, read_tensors
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,20 +25,27 @@ class Weights:
 
 
 def read_weights(path: Path) -> Weights:
-    """Read the newest sound checkpoint of a run, or the directory itself if it holds ``model.safetensors``.
+    """Read the newest sound checkpoint of a run, or the directory itself if it holds weights.
 
     Raises:
         MrprepError: neither; or the files are not those of a Llama.
     """
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
+    folder, step = folder_of(path)
+    return Weights(folder, step, read_config(folder / "config.json"), read_tensors(folder))
 
+
+def folder_of(path: Path) -> tuple[Path, int]:
+    """Return where the weights lie that ``path`` means, and the steps they were trained for; 0 if not said.
+
+    Raises:
+        MrprepError: it is neither a run with a sound checkpoint nor a directory of weights.
+    """
     found = checkpoint.latest(path / "checkpoints")
-    if found is None and not (path / "model.safetensors").is_file():
-        raise MrprepError(f"{printable(str(path))} is no run with a sound checkpoint: name the --out of mrprep train")
-    folder, step = (found[0], found[1].step) if found else (path, 0)
-    try:
-        arrays = load_file(folder / "model.safetensors")
-    except (OSError, SafetensorError) as error:
-        raise MrprepError(f"{printable(str(folder))}/model.safetensors cannot be read ({error})") from None
-    return Weights(folder, step, read_config(folder / "config.json"), arrays)
+    if found:
+        return found[0], found[1].step
+    if not has_weights(path):
+        raise MrprepError(
+            f"{printable(str(path))} is no run with a sound checkpoint, and holds no {SINGLE}: name the --out of "
+            "mrprep train, or a directory of weights"
+        )
+    return path, 0

@@ -1,0 +1,88 @@
+"""Weights that a run begins with: files as Hugging Face writes them, and what does not fit. No launch."""
+
+import json
+import struct
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from mrprep.errors import MrprepError
+from mrprep.training.config import preset
+from mrprep.training.initial import begin
+from mrprep.training.tensors import read_tensors
+
+CONFIG = preset("tiny", 50, 32)
+
+
+def _folder(path, config=CONFIG):
+    path.mkdir()
+    (path / "config.json").write_text(json.dumps(config.to_hf(1, 2, None)))
+    save_file({"model.norm.weight": np.ones(128, np.float32)}, path / "model.safetensors")
+    return path
+
+
+def test_several_files_of_several_kinds_of_numbers(tmp_path):
+    """fp16 and bf16 hold these values exactly; bf16 is written bit by bit: sign, 8 of exponent, 7 of mantissa."""
+    save_file({"a": np.array([[1.5, -2.0]], np.float32), "b": np.array([0.25], np.float16)}, tmp_path / "1.safetensors")
+    bits = np.array([0x3FC0, 0xC000, 0x0000], np.uint16)  # 1.5, -2, 0
+    header = b'{"c":{"dtype":"BF16","shape":[3],"data_offsets":[0,6]}}'
+    (tmp_path / "2.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bits.tobytes())
+    places = {"a": "1.safetensors", "b": "1.safetensors", "c": "2.safetensors"}
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": places}))
+    found = read_tensors(tmp_path)
+    assert {name: array.tolist() for name, array in found.items()} == {"a": [[1.5, -2]], "b": [0.25], "c": [1.5, -2, 0]}
+    assert {array.dtype for array in found.values()} == {np.dtype(np.float32)}
+    (tmp_path / "2.safetensors").write_bytes(b"half")
+    with pytest.raises(MrprepError, match=r"2\.safetensors cannot be read"):
+        read_tensors(tmp_path)
+    (tmp_path / "2.safetensors").unlink()
+    with pytest.raises(MrprepError, match=r"2\.safetensors cannot be read"):
+        read_tensors(tmp_path)
+    index.write_text(json.dumps({"weight_map": {"a": "../1.safetensors"}}))
+    with pytest.raises(MrprepError, match="no file beside it"):
+        read_tensors(tmp_path)
+
+
+def test_the_shape_is_that_of_the_weights(tmp_path):
+    folder = _folder(tmp_path / "hf")
+    assert begin(folder, None, 50, 32) == (folder, CONFIG)
+    assert begin(folder, "tiny", 50, 16) == (folder, CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("model", "vocab_size", "seq", "says"),
+    [
+        (None, 64, 32, r"hf has a vocabulary of 50, the build's tokenizer one of 64: mrprep vocab align"),
+        (None, 50, 33, r"takes rows of 32 tokens, the build has 33"),
+        ("10m", 50, 32, r"hf has hidden_size 128, --model 10m 256"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_both_sizes(tmp_path, model, vocab_size, seq, says):
+    with pytest.raises(MrprepError, match=says):
+        begin(_folder(tmp_path / "hf"), model, vocab_size, seq)
+
+
+def test_no_weights_is_a_sentence(tmp_path):
+    with pytest.raises(MrprepError, match=r"is no run with a sound checkpoint, and holds no model\.safetensors"):
+        begin(tmp_path, None, 50, 32)
+
+
+@pytest.mark.mindspore
+def test_weights_of_another_shape_or_missing_are_named(tmp_path):
+    import mindspore as ms
+
+    from mrprep.training.model import Llama
+    from mrprep.training.resume import put
+
+    ms.set_device("CPU")
+    model = Llama(CONFIG, 32, 0)
+    weights = {p.name: p.asnumpy() + 1 for p in model.trainable_params()}
+    put(weights, model, tmp_path)
+    assert all((p.asnumpy() == weights[p.name]).all() for p in model.trainable_params())
+    name = "model.layers.1.mlp.up_proj.weight"
+    with pytest.raises(MrprepError, match=rf"{name} of shape \[352, 64\], the model \[352, 128\]"):
+        put(weights | {name: weights[name][:, :64]}, model, tmp_path)
+    with pytest.raises(MrprepError, match=f"has no {name}"):
+        put({n: w for n, w in weights.items() if n != name}, model, tmp_path)

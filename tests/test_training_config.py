@@ -9,7 +9,8 @@ import pytest
 from training_build import write_manifest
 
 from mrprep.errors import MrprepError
-from mrprep.training import config
+from mrprep.training import presets
+from mrprep.training.config import ModelConfig
 from mrprep.training.run import train
 from mrprep.training.schedule import Schedule
 from mrprep.training.settings import LoopOptions
@@ -18,12 +19,12 @@ from mrprep.training.settings import LoopOptions
 @pytest.mark.parametrize(("name", "count"), [("7b", 6_738_415_616), ("1b", 1_100_048_384)])
 def test_presets_have_the_published_number_of_parameters(name, count):
     """Llama 2 7B and TinyLlama 1.1B, as their model cards have it."""
-    assert config.preset(name, 32_000, 2048).parameter_count == count
+    assert presets.preset(name, 32_000, 2048).parameter_count == count
 
 
-@pytest.mark.parametrize("name", config.PRESETS)
+@pytest.mark.parametrize("name", presets.PRESETS)
 def test_presets_are_valid(name):
-    assert config.resolve(name, 8000, 256).head_dim % 2 == 0
+    assert presets.resolve(name, 8000, 256).head_dim % 2 == 0
 
 
 def _file(tmp_path, **changes):
@@ -43,11 +44,11 @@ def _file(tmp_path, **changes):
 
 
 def test_a_config_json_is_read_and_written_back(tmp_path):
-    read = config.resolve(_file(tmp_path), 100, 64)
+    read = presets.resolve(_file(tmp_path), 100, 64)
     assert read.num_key_value_heads == 4
     path = tmp_path / "again.json"
     path.write_text(json.dumps(read.to_hf(1, 2, 0)))
-    assert config.resolve(str(path), 100, 64) == read
+    assert presets.resolve(str(path), 100, 64) == read
 
 
 @pytest.mark.parametrize(
@@ -55,20 +56,74 @@ def test_a_config_json_is_read_and_written_back(tmp_path):
     [
         ({"vocab_size": 99}, "vocab_size 99.*100"),
         ({"max_position_embeddings": 63}, "63.*64"),
-        ({"attention_bias": True}, "attention_bias True"),
-        ({"rope_scaling": {"type": "linear"}}, "rope_scaling"),
+        ({"mlp_bias": True}, "mlp_bias True"),
+        ({"model_type": "gpt2"}, "model_type gpt2"),
+        ({"use_sliding_window": True}, "use_sliding_window True"),
+        ({"rope_scaling": {"type": "linear"}}, r"rope_scaling.linear.factor"),
+        ({"rope_scaling": {"rope_type": "longrope", "factor": 2}}, "longrope"),
+        (
+            {"rope_scaling": {"rope_type": "llama3", "factor": 2, "low_freq_factor": 4, "high_freq_factor": 1}},
+            "not above",
+        ),
+        ({"eos_token_id": 7}, "eos_token_id 7, the build's documents end with 2"),
+        ({"eos_token_id": [7, 8]}, r"eos_token_id \[7, 8\], the build's documents end with 2"),
+        ({"pad_token_id": 3}, "pad_token_id 3, the build pads with 0"),
+        ({"head_dim": 7}, "width 7"),
         ({"num_attention_heads": 5}, "5 heads"),
         ({"hidden_size": "wide"}, "hidden_size"),
     ],
 )
 def test_a_config_json_that_cannot_be_served_is_a_sentence(tmp_path, changes, says):
     with pytest.raises(MrprepError, match=says):
-        config.resolve(_file(tmp_path, **changes), 100, 64)
+        presets.resolve(_file(tmp_path, **changes), 100, 64, eod_id=2, pad_id=0)
+
+
+def test_ids_that_agree_or_are_not_given_pass(tmp_path):
+    for given in ({"eos_token_id": 2, "pad_token_id": 0}, {"eos_token_id": [9, 2]}, {"pad_token_id": None}, {}):
+        assert presets.resolve(_file(tmp_path, **given), 100, 64, eod_id=2, pad_id=0).vocab_size == 100
+    assert presets.resolve(_file(tmp_path, pad_token_id=2), 100, 64, eod_id=2, pad_id=None).vocab_size == 100
+
+
+def test_what_transformers_takes_for_absent_is_taken(tmp_path):
+    """LlamaConfig and Qwen3Config of transformers 5.24; ``rope_parameters`` is their newer name."""
+    rope = {"rope_type": "llama3", "factor": 2.0, "low_freq_factor": 1, "high_freq_factor": 4}
+    read = presets.resolve(_file(tmp_path, rope_parameters={"rope_theta": 500.0, **rope}), 100, 64)
+    assert (read.rms_norm_eps, read.head_dim, read.rope_theta) == (1e-6, 8, 500.0)
+    assert read.rope_scaling.original_max_position_embeddings == 64
+    assert presets.resolve(_file(tmp_path, model_type="qwen3"), 100, 64).head_dim == 128
+
+
+@pytest.mark.parametrize(
+    ("shape", "count"),
+    [
+        (("qwen2", 151936, 896, 4864, 24, 14, 2, 64), 494_032_768),
+        (("qwen3", 151936, 1024, 3072, 28, 16, 8, 128), 596_049_920),
+    ],
+)
+def test_qwen_has_the_published_number_of_parameters(shape, count):
+    """Qwen2.5-0.5B and Qwen3-0.6B: bytes of their safetensors over two."""
+    names = (
+        "model_type", "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+        "num_key_value_heads", "head_dim",
+    )  # fmt: skip
+    given = dict(zip(names, shape, strict=True))
+    assert ModelConfig(**given, max_position_embeddings=64, tie_word_embeddings=True).parameter_count == count
+
+
+def test_flops_a_token_by_hand():
+    """One layer: 6 x (numbers of q, k, v, o, of gate, up, down, of the output layer) + 12 x heads x width x seq."""
+    shape = ModelConfig(
+        vocab_size=100, hidden_size=8, intermediate_size=20, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=1, max_position_embeddings=64,
+    )  # fmt: skip
+    assert shape.flops_per_token(64) == 6 * (8 * 8 * 2 + 8 * 4 * 2 + 3 * 8 * 20 + 100 * 8) + 12 * 2 * 4 * 64
+    llama = presets.preset("7b", 32_000, 4096).flops_per_token(4096)
+    assert llama == pytest.approx(6 * 6.6e9 + 12 * 32 * 4096 * 4096, rel=0.01)
 
 
 def test_an_unknown_model_names_the_known_ones():
     with pytest.raises(MrprepError, match="tiny, 10m"):
-        config.resolve("huge", 100, 64)
+        presets.resolve("huge", 100, 64)
 
 
 def test_cosine_schedule_by_hand():

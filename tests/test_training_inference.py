@@ -11,7 +11,10 @@ from mrprep.training.inference import CachedLlama
 VOCAB = 23
 
 
-def _model(tied):
+FAMILIES = [{"tie_word_embeddings": True}, {}, {"model_type": "qwen2"}, {"model_type": "qwen3", "head_dim": 6}]
+
+
+def _model(**family):
     config = ModelConfig(
         vocab_size=VOCAB,
         hidden_size=16,
@@ -20,26 +23,39 @@ def _model(tied):
         num_attention_heads=4,
         num_key_value_heads=2,
         max_position_embeddings=12,
-        tie_word_embeddings=tied,
+        **family,
     )
+    width, tied = config.head_dim, config.tie_word_embeddings
     noise = np.random.default_rng(1)
     shapes = {"model.embed_tokens": (VOCAB, 16), "model.norm": (16,)} | ({} if tied else {"lm_head": (VOCAB, 16)})
     for n in range(2):
         layer = {"input_layernorm": (16,), "post_attention_layernorm": (16,)}
-        layer |= {f"self_attn.{name}_proj": (rows, 16) for name, rows in zip("qkvo", (16, 8, 8, 16), strict=True)}
+        layer |= {f"self_attn.{name}_proj": (heads * width, 16) for name, heads in zip("qkv", (4, 2, 2), strict=True)}
+        layer |= {"self_attn.o_proj": (16, 4 * width)}
+        layer |= {f"self_attn.{name}_norm": (width,) for name in "qk" if config.head_norms}
         layer |= {"mlp.gate_proj": (20, 16), "mlp.up_proj": (20, 16), "mlp.down_proj": (16, 20)}
         shapes |= {f"model.layers.{n}.{name}": shape for name, shape in layer.items()}
     arrays = {
         f"{name}.weight": (noise.standard_normal(shape) * 0.3 + (len(shape) == 1)).astype(np.float32)
         for name, shape in shapes.items()
     }
+    if config.qkv_bias:
+        projections = [
+            name.removesuffix(".weight")
+            for name in arrays
+            if name.endswith(("q_proj.weight", "k_proj.weight", "v_proj.weight"))
+        ]
+        arrays |= {
+            f"{name}.bias": noise.standard_normal(len(arrays[f"{name}.weight"])).astype(np.float32)
+            for name in projections
+        }
     assert sum(a.size for a in arrays.values()) == config.parameter_count
     return config, arrays
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_logits_equal_the_slow_forward_whole_or_piece_by_piece(tied):
-    config, arrays = _model(tied)
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_equal_the_slow_forward_whole_or_piece_by_piece(family):
+    config, arrays = _model(**family)
     ids = np.random.default_rng(0).integers(0, VOCAB, 12)
     wanted = slow_logits(config, {name: a.astype(np.float64) for name, a in arrays.items()}, ids)
     assert np.abs(CachedLlama(config, arrays)(ids) - wanted).max() < 2e-5

@@ -26,7 +26,7 @@ def ms():
     return mindspore
 
 
-def _config(tied: bool = False, layers: int = 1) -> ModelConfig:
+def _config(tied: bool = False, layers: int = 1, **family) -> ModelConfig:
     return ModelConfig(
         vocab_size=VOCAB,
         hidden_size=16,
@@ -37,6 +37,7 @@ def _config(tied: bool = False, layers: int = 1) -> ModelConfig:
         max_position_embeddings=SEQ,
         tie_word_embeddings=tied,
         initializer_range=0.3,
+        **family,
     )
 
 
@@ -45,20 +46,23 @@ def _weights(model):
 
 
 def _model(ms, config=None):
-    """A model whose norms are not all 1, so that the test sees them."""
+    """A model whose norms are not all 1, nor biases 0, so that the test sees them."""
     from mrprep.training.model import Llama
 
     model = Llama(config or _config(), SEQ, seed=3)
     noise = np.random.default_rng(9)
     for p in model.trainable_params():
         if p.ndim == 1:
-            p.set_data(ms.Tensor((1 + 0.3 * noise.standard_normal(p.shape)).astype(np.float32)))
+            p.set_data(ms.Tensor((p.asnumpy() + 0.3 * noise.standard_normal(p.shape)).astype(np.float32)))
     return model
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_logits_equal_the_slow_forward(ms, tied):
-    config = _config(tied, layers=2)
+@pytest.mark.parametrize(
+    "family",
+    [{}, {"tied": True}, {"model_type": "qwen2"}, {"model_type": "qwen3", "head_dim": 6}, {"attention_bias": True}],
+)
+def test_logits_equal_the_slow_forward(ms, family):
+    config = _config(layers=2, **family)
     model = _model(ms, config)
     ids = np.random.default_rng(0).integers(0, VOCAB, (2, SEQ)).astype(np.int32)
     logits = model(ms.Tensor(ids)).asnumpy().reshape(2, SEQ, VOCAB)

@@ -7,6 +7,7 @@ A forward pass of ``k`` new tokens after ``n`` costs 2 x parameters x k operatio
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.training import rope
 from mrprep.training.config import ModelConfig
 from mrprep.training.tensors import Arrays
 
@@ -36,7 +37,8 @@ class CachedLlama:
 
     def _linear(self, name: str, x: F32) -> F32:
         y: F32 = x @ self._arrays[f"{name}.weight"].T
-        return y
+        bias = self._arrays.get(f"{name}.bias")
+        return y if bias is None else y + bias
 
     def _norm(self, x: F32, name: str) -> F32:
         root = np.sqrt((x * x).mean(-1, keepdims=True) + np.float32(self._config.rms_norm_eps))
@@ -44,14 +46,15 @@ class CachedLlama:
         return y
 
     def _angles(self, count: int) -> tuple[F32, F32]:
-        width = self._config.head_dim
-        rates = self._config.rope_theta ** (-np.arange(0, width, 2) / width)
-        angles = np.outer(np.arange(self._seen, self._seen + count), rates)[:, None]
-        return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
+        config, positions = self._config, np.arange(self._seen, self._seen + count)
+        cos, sin = rope.tables(config.rope_theta, config.head_dim, positions, config.rope_scaling)
+        return cos[:, None], sin[:, None]
 
     def _attention(self, layer: int, x: F32, turn: tuple[F32, F32]) -> F32:
         name, width = f"model.layers.{layer}.self_attn", self._config.head_dim
         q, k, v = (self._linear(f"{name}.{each}_proj", x).reshape(len(x), -1, width) for each in "qkv")
+        if self._config.head_norms:
+            q, k = self._norm(q, f"{name}.q_norm"), self._norm(k, f"{name}.k_norm")
         q, k = _rotate(q, *turn), _rotate(k, *turn)
         known = self._cache[layer]
         if known is not None:

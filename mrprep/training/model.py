@@ -1,6 +1,6 @@
-"""The Llama decoder (Touvron et al. 2023) in MindSpore cells, fp32.
+"""The Llama decoder (Touvron et al. 2023), with what Qwen2 and Qwen3 add, in MindSpore cells, fp32.
 
-Cells and parameters bear the names of Hugging Face's ``LlamaForCausalLM``, so weights go in and out as they
+Cells and parameters bear the names of Hugging Face's ``...ForCausalLM``, so weights go in and out as they
 are. Written for the CPU's kernels: rows flattened into 2-D ``MatMul`` and 3-D ``BatchMatMul`` run a 7 M
 model 1.4 times as fast as ``nn.Dense`` and 4-D attention. Attention holds its scores:
 heads x seq x seq numbers a row.
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import xxhash
 from mindspore import Parameter, Tensor, nn, ops
 
+from mrprep.training import rope
 from mrprep.training.config import ModelConfig
 from mrprep.training.documents import Apart, Boundaries
 
@@ -21,19 +22,23 @@ F32 = npt.NDArray[np.float32]
 
 
 class Linear(nn.Cell):
-    """``x @ weight.T`` on rows: [n, inputs] -> [n, outputs]."""
+    """``x @ weight.T + bias`` on rows: [n, inputs] -> [n, outputs]."""
 
-    def __init__(self, inputs: int, outputs: int) -> None:
+    def __init__(self, inputs: int, outputs: int, biased: bool = False) -> None:
         super().__init__()
         self.weight = _new(outputs, inputs)
+        self.biased = biased
+        if biased:
+            self.bias = _new(outputs, name="bias")
         self.matmul = ops.MatMul(transpose_b=True)
 
     def construct(self, x: Tensor) -> Tensor:  # noqa: D102
-        return self.matmul(x, self.weight)
+        y = self.matmul(x, self.weight)
+        return y + self.bias if self.biased else y
 
 
 class RMSNorm(nn.Cell):
-    """Root mean square norm (Zhang and Sennrich 2019): [n, width] -> [n, width]."""
+    """Root mean square norm (Zhang and Sennrich 2019) over the last axis, of ``width``."""
 
     def __init__(self, width: int, eps: float) -> None:
         super().__init__()
@@ -60,10 +65,13 @@ class Attention(nn.Cell):
         )
         self.group = self.heads // self.kv_heads
         hidden = config.hidden_size
-        self.q_proj = Linear(hidden, self.heads * self.width)
-        self.k_proj = Linear(hidden, self.kv_heads * self.width)
-        self.v_proj = Linear(hidden, self.kv_heads * self.width)
-        self.o_proj = Linear(self.heads * self.width, hidden)
+        self.q_proj = Linear(hidden, self.heads * self.width, config.qkv_bias)
+        self.k_proj = Linear(hidden, self.kv_heads * self.width, config.qkv_bias)
+        self.v_proj = Linear(hidden, self.kv_heads * self.width, config.qkv_bias)
+        self.o_proj = Linear(self.heads * self.width, hidden, config.output_bias)
+        self.normed = config.head_norms
+        if self.normed:
+            self.q_norm, self.k_norm = (RMSNorm(self.width, config.rms_norm_eps) for _ in range(2))
         self.scores, self.mixed = ops.BatchMatMul(transpose_b=True), ops.BatchMatMul()
         self.scale = 1.0 / math.sqrt(self.width)
 
@@ -81,8 +89,10 @@ class Attention(nn.Cell):
 
     def construct(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor) -> Tensor:  # noqa: D102
         seq = mask.shape[-1]
-        q = self.rotate(self.split(self.q_proj(x), self.heads, seq), cos, sin)
-        k = self.rotate(self.split(self.k_proj(x), self.kv_heads, seq), cos, sin)
+        q, k = self.split(self.q_proj(x), self.heads, seq), self.split(self.k_proj(x), self.kv_heads, seq)
+        if self.normed:
+            q, k = self.q_norm(q), self.k_norm(k)
+        q, k = self.rotate(q, cos, sin), self.rotate(k, cos, sin)
         v = self.split(self.v_proj(x), self.kv_heads, seq)
         scores = self.scores(q.reshape(-1, self.group * seq, self.width), k) * self.scale
         scores = scores.reshape(-1, seq, seq) if mask.ndim == 2 else scores.reshape(-1, self.heads, seq, seq)
@@ -139,7 +149,7 @@ class Decoder(nn.Cell):
         self.embed_tokens = Embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.CellList([Block(config) for _ in range(config.num_hidden_layers)])
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        cos, sin = rotary(config, seq)
+        cos, sin = rope.tables(config.rope_theta, config.head_dim, np.arange(seq), config.rope_scaling)
         self.boundaries = Boundaries(Tensor(cos), Tensor(sin), apart)
 
     def construct(self, ids: Tensor) -> Tensor:  # noqa: D102
@@ -154,7 +164,7 @@ class Llama(nn.Cell):
     """A decoder with its output layer: int32[batch, seq] -> logits fp32[batch * seq, vocabulary].
 
     New weights are normal, with a stream of their own for each parameter's name, so they do not depend on the
-    other layers; norms begin at 1. Every rank makes the same. ``apart``: see ``documents``.
+    other layers; norms begin at 1, biases at 0. Every rank makes the same. ``apart``: see ``documents``.
     """
 
     def __init__(self, config: ModelConfig, seq: int, seed: int, apart: Apart | None = None) -> None:
@@ -176,19 +186,12 @@ class Llama(nn.Cell):
         return self.lm_head(x)
 
 
-def rotary(config: ModelConfig, seq: int) -> tuple[F32, F32]:
-    """Return cosine and sine of each position's angles, fp32[seq, head_dim / 2]."""
-    rates = config.rope_theta ** (-np.arange(0, config.head_dim, 2) / config.head_dim)
-    angles = np.outer(np.arange(seq), rates)
-    return np.cos(angles).astype(np.float32), np.sin(angles).astype(np.float32)
-
-
-def _new(*shape: int) -> Parameter:
-    return Parameter(Tensor(np.zeros(shape, np.float32)), name="weight")
+def _new(*shape: int, name: str = "weight") -> Parameter:
+    return Parameter(Tensor(np.zeros(shape, np.float32)), name=name)
 
 
 def _initial(name: str, shape: tuple[int, ...], seed: int, deviation: float) -> F32:
     if len(shape) == 1:
-        return np.ones(shape, np.float32)
+        return np.full(shape, 0 if name.endswith(".bias") else 1, np.float32)
     stream = np.random.Generator(np.random.PCG64([seed, xxhash.xxh3_64_intdigest(name.encode())]))
     return stream.standard_normal(shape, np.float32) * np.float32(deviation)

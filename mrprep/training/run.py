@@ -9,10 +9,11 @@ from mrprep import order
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import checkpoint, metrics, msrun, rundir
-from mrprep.training.config import ModelConfig, resolve
+from mrprep.training.config import ModelConfig
 from mrprep.training.initial import begin
 from mrprep.training.launch import run_ranks
 from mrprep.training.mixture import Mixture, read_mixture
+from mrprep.training.presets import resolve
 from mrprep.training.progress import Watch
 from mrprep.training.scalars import Scalars
 from mrprep.training.schedule import Schedule, ScheduleOptions
@@ -92,7 +93,7 @@ def train(
     mixture = read_mixture(builds, mix)
     _check_batch(mixture, options, global_batch)
     total = steps or order.steps_per_epoch(mixture.epoch_rows, options.global_batch)
-    weights, shape = _model(out, model, init_from, mixture)
+    weights, shape = _model(out, model, init_from, mixture, options.train_seq)
     settings = Settings(
         **options.model_dump(),
         builds=tuple(build.resolve() for build in builds),
@@ -114,11 +115,14 @@ def train(
         return _result(settings, number)
 
 
-def _model(out: Path, model: str | None, init_from: Path | None, mixture: Mixture) -> tuple[Path | None, ModelConfig]:
+def _model(
+    out: Path, model: str | None, init_from: Path | None, mixture: Mixture, train_seq: int | None
+) -> tuple[Path | None, ModelConfig]:
     """Return where a new run's weights lie, if they are given, and the model's shape."""
-    vocab_size, seq = mixture.like.vocab_size, mixture.like.seq
+    like = mixture.like
+    vocab_size, seq = like.vocab_size, train_seq or like.seq
     if init_from is None:
-        return None, resolve(model or "tiny", vocab_size, seq)
+        return None, resolve(model or "tiny", vocab_size, seq, like.eod_id, like.pad_id)
     under_way = checkpoint.latest(out / "checkpoints") is not None  # the weights it began with may be gone
     return begin((out if under_way else init_from).resolve(), model, vocab_size, seq)
 
@@ -144,7 +148,8 @@ def _plan(settings: Settings, mixture: Mixture, done: int) -> list[str]:
     epoch = order.steps_per_epoch(rows, batch)
     model: ModelConfig = settings.model
     lines = [
-        f"model: {model.parameter_count:,} parameters, {model.num_hidden_layers} layers of {model.hidden_size}",
+        f"model: {model.parameter_count:,} parameters, {model.num_hidden_layers} layers of {model.hidden_size}, "
+        f"{model.flops_per_token(settings.train_seq or seq):,} FLOPs a token",
         f"global batch {batch} rows = micro batch {settings.micro_batch} x {settings.ranks} ranks "
         f"x accumulation {settings.accumulate}; {batch * seq:,} tokens a step",
         f"{total} steps, {total / epoch:.2f} epochs of {epoch} steps; {rows - epoch * batch} of "

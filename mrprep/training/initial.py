@@ -4,7 +4,8 @@ from pathlib import Path
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training.config import ModelConfig, read_config, resolve
+from mrprep.training.config import ModelConfig, read_config
+from mrprep.training.presets import resolve
 from mrprep.training.weights import folder_of
 
 _FREE = {"max_position_embeddings", "initializer_range"}

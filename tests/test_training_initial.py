@@ -8,8 +8,8 @@ import pytest
 from safetensors.numpy import save_file
 
 from mrprep.errors import MrprepError
-from mrprep.training.config import preset
 from mrprep.training.initial import begin
+from mrprep.training.presets import preset
 from mrprep.training.tensors import read_tensors
 
 CONFIG = preset("tiny", 50, 32)

@@ -12,6 +12,7 @@ from mrprep.errors import MrprepError, UsageError
 from mrprep.options import Options
 from mrprep.printable import printable
 from mrprep.sources.source import Reading, Source
+from mrprep.stages.audit import Options as AuditOptions
 from mrprep.stages.boilerplate import Options as BoilerplateOptions
 from mrprep.stages.clean import Options as CleanOptions
 from mrprep.stages.decontaminate import Options as DecontaminateOptions
@@ -58,6 +59,8 @@ class Pipeline(Options):
     """Rows of seq tokens."""
     shard: ShardOptions = ShardOptions()
     """MindRecord files and the valid split."""
+    audit: AuditOptions = AuditOptions()
+    """From where on what an audit measures is a warning or a failure."""
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:

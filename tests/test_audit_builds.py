@@ -11,7 +11,8 @@ from conftest import ROOT
 
 from mrprep.builddir.manifest import open_build
 from mrprep.cli.app import run
-from mrprep.stages.audit import Options, audit_build, json_report, text_report
+from mrprep.stages.audit import How, Options, json_report, of_build, text_report
+from mrprep.stages.audit import audit as judge
 
 pytestmark = pytest.mark.mindspore
 CORPUS = ROOT / "samples" / "corpus"
@@ -29,7 +30,7 @@ def test_healthy_build_raises_no_alarm_with_any_seed(healthy):
         assert not bad(findings), findings
         assert findings["alignment"].message.startswith("0 of ")
     assert findings["drift-split"].check  # there are two splits to compare
-    assert len(findings) == 22
+    assert len(findings) == 32
 
 
 def test_sampled_tokens_are_counted_as_drawn(healthy):
@@ -187,7 +188,7 @@ def test_text_that_the_vocabulary_cannot_write(tmp_path, shared):
 
 def test_command_and_reports(healthy, tmp_path, capsys):
     assert run(["audit", str(healthy), "--sample", "50"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("22 findings: ")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("32 findings: ")
     path = twin(healthy, tmp_path / "b")
     (path / TRAIN).unlink()
     assert run(["audit", str(path), "--json"]) == 4
@@ -200,9 +201,11 @@ def test_command_and_reports(healthy, tmp_path, capsys):
 
 def test_reports_show_what_is_wrong_first(healthy):
     strict = Options(top_token=(0.001, 0.002), ranks=(1, 2), batch=100_000)
-    findings = audit_build(open_build(healthy), sample=50, seed=0, options=strict)
-    lines = text_report(findings).splitlines()
+    found = judge(of_build(open_build(healthy)), How(50), strict)
+    lines = text_report(found.findings).splitlines()
     assert lines[0].startswith("failure  frequent-tokens: ")
     assert lines[1].strip().startswith("-> ")
-    assert lines[2].startswith("warning  rank-batches: ")
-    assert orjson.loads(json_report(findings))["level"] == "failure"
+    levels = [line.split()[0] for line in lines if not line.startswith(" ")][:-1]
+    assert levels == sorted(levels, key=["failure", "warning", "note", "ok"].index)
+    assert any(line.startswith("warning  rank-batches: ") for line in lines)
+    assert orjson.loads(json_report(found))["level"] == "failure"

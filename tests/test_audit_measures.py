@@ -16,7 +16,6 @@ from mrprep.audit.frequency import entropy, zipf
 from mrprep.audit.leftovers import PATTERNS, Leftovers
 from mrprep.audit.ranks import rank_batches
 from mrprep.audit.repeats import periodic
-from mrprep.builddir.manifest import Build
 from mrprep.provenance.tables import Found
 
 PATTERN = {pattern.check: pattern for pattern in PATTERNS}
@@ -114,6 +113,7 @@ def block(*texts: str) -> Block:
         stretches=Stretches(places, 0 * places, places, 0 * places, 0 * places, places * 0 + 1),
         owner=places.astype(np.int32)[:, None],
         found={i: Found(i, "s", b"f\x1b.txt", 1, 0, i) for i in range(n)},
+        sizes={i: len(text.encode()) for i, text in enumerate(texts)},
         decoded=texts,
     )
 
@@ -168,22 +168,18 @@ def test_main_documents():
     assert main_documents(joined).tolist() == [8, -1]
 
 
-def of_rows(rows: int) -> Build:
-    return Build(path=None, manifest={"seed": 0, "splits": {"train": {"rows": rows}}})
-
-
 def test_rank_batches(monkeypatch):
-    found = rank_batches(of_rows(1003), (1, 2, 4), 8)
+    found = rank_batches(0, 1003, (1, 2, 4), 8)
     assert found.level == "ok"
     assert found.message.startswith("125 steps of 8 rows")
     assert "3 rows sit an epoch out" in found.message
-    assert rank_batches(of_rows(7), (1, 2), 8).level == "warning"
+    assert rank_batches(0, 7, (1, 2), 8).level == "warning"
     real = order.rows
 
     def wrapping(seed, epoch, n, batch, rank, ranks, start, stop=None):
         return real(seed, epoch, n, batch, 0, ranks, start, stop)  # every rank gets rank 0's rows
 
     monkeypatch.setattr(order, "rows", wrapping)
-    found = rank_batches(of_rows(1003), (1, 2, 4), 8)
+    found = rank_batches(0, 1003, (1, 2, 4), 8)
     assert found.level == "failure"
     assert "at 2, 4 ranks" in found.message

@@ -17,6 +17,8 @@ Mask = npt.NDArray[np.bool_]
 
 EXCERPT = 160
 """Characters of text that an example shows."""
+BLOCK_TOKENS = 2 << 20
+"""Tokens in a block, about; some 40 MB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,9 @@ class Block:
     owner: I32
     """Which stretch a token belongs to, -1 for padding; int32[n, S+1]."""
     found: Mapping[int, Found]
-    """Where the documents came from, by ``stretches.doc``."""
+    """Where the documents came from, by ``stretches.doc``; of shards without a manifest nothing is known."""
+    sizes: Mapping[int, int]
+    """Bytes of their texts in UTF-8, of the same."""
     decoded: tuple[str, ...]
     """The text of each stretch by the tokenizer of the build."""
 
@@ -68,6 +72,24 @@ class Block:
     def text(self) -> Mask:
         """Which tokens are not padding, bool[n, S+1]."""
         return self.owner >= 0
+
+    def sources(self) -> tuple[list[str], I64]:
+        """Return names of sources, and which each stretch is of; "" where that is not known."""
+        own = [self.found[doc].source if doc in self.found else "" for doc in self.stretches.doc.tolist()]
+        names = sorted(set(own))
+        number = {name: k for k, name in enumerate(names)}
+        return names, np.array([number[name] for name in own], np.int64)
+
+    def groups(self) -> tuple[list[str], I64]:
+        """Return the same with the first folder of each document's path: of one folder of inputs, its kinds of text."""
+        names = []
+        for doc in self.stretches.doc.tolist():
+            found = self.found.get(doc)
+            folder = found.path.partition(b"/")[0] if found is not None and b"/" in found.path else b""
+            name = found.source if found is not None else ""
+            names.append(f"{name}/{printable(folder)}" if folder else name)
+        number = {name: k for k, name in enumerate(dict.fromkeys(sorted(names)))}
+        return list(number), np.array([number[name] for name in names], np.int64)
 
     def row_name(self, row: int) -> str:
         """Return ``SHARD:ROW`` of a row of the block."""

@@ -1,4 +1,4 @@
-"""Do the ids fit the vocabulary, and do control ids stand only where packing puts them?"""
+"""Do the ids fit the vocabulary, and do ids that are no plain text stand only where they should?"""
 
 from collections.abc import Iterator
 
@@ -6,6 +6,7 @@ import numpy as np
 
 from mrprep.audit.block import Block
 from mrprep.audit.finding import Finding, Tally
+from mrprep.printable import printable
 from mrprep.tokenizers.protocol import Tokenizer
 
 
@@ -68,4 +69,43 @@ class Control:
             1,
             f"{found.hits:,} control or unused ids stand inside of texts",
             "a model would learn that documents end or begin there: build again with mrprep's tokenize stage",
+        )
+
+
+class UserDefined:
+    """User-defined pieces within text: markers that a text may hold, and a model then takes for the real ones.
+
+    Args:
+        tokenizer: says which ids they are.
+        note: share of the tokens from which on it is a note.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, note: float) -> None:
+        self._tokenizer, self._note = tokenizer, note
+        self._is = np.zeros(tokenizer.vocab_size, bool)
+        self._is[sorted(tokenizer.special["user_defined"])] = True
+        self._counts = np.zeros(tokenizer.vocab_size, np.int64)
+        self._tokens = Tally()
+
+    def see(self, block: Block) -> None:
+        """Take in a block."""
+        inside = block.text & (block.tokens >= 0) & (block.tokens < self._is.size)
+        hits = inside & self._is[np.where(inside, block.tokens, 0)]
+        self._counts += np.bincount(block.tokens[hits], minlength=self._is.size)
+        stretches = np.unique(block.owner[hits]).tolist()
+        self._tokens.add(int(hits.sum()), int(block.text.sum()), (block.example(stretch) for stretch in stretches))
+
+    def findings(self) -> Iterator[Finding]:
+        """Yield the judgement."""
+        found = self._tokens
+        most = [token for token in np.argsort(-self._counts)[:3].tolist() if self._counts[token]]
+        named = ", ".join(f"{printable(self._tokenizer.piece(token), 20)!r} {self._counts[token]:,}" for token in most)
+        note = found.share >= self._note
+        yield found.finding(
+            "user-defined",
+            "note" if note else "ok",
+            found.share,
+            self._note,
+            f"{found.hits:,} of {found.total:,} tokens are user-defined pieces" + (f": {named}" if named else ""),
+            "where they stand for markers of chat or tools, filter the source they come from",
         )

@@ -1,13 +1,16 @@
 """What should not be left in text: odd characters, wrong decodings, HTML, markers of chat and tokenizers."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from mrprep.audit.block import EXCERPT, Block
+from mrprep.audit.block import EXCERPT, Block, Mask
 from mrprep.audit.finding import Finding, Tally, grade
+from mrprep.audit.limits import Limits
+from mrprep.filtering.classes import Kind, count_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +24,15 @@ class Pattern:
     least: int
     """Matches in a row from which on the row counts."""
     advice: str
+    rare_han: bool = False
+    """Whether a text of many rare ideographs counts too."""
 
 
+_RARE = 0.3
+"""Share of rare ideographs among all; the classics, rich in them, have up to 0.2, UTF-8 read as GB18030 0.6."""
+_LEAST_HAN = 20
+_TOGETHER = 256
+"""Texts whose characters are counted at a time."""
 _CONTINUATION = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 _TAGS = "a|b|body|br|button|div|em|font|form|h[1-6]|head|html|hr|i|iframe|img|input|li|link|meta|nav|ol|p|script"
 _MORE_TAGS = "section|span|strong|style|svg|table|tbody|td|th|tr|u|ul"
@@ -48,6 +58,7 @@ PATTERNS = (
         ),
         3,
         "say encoding = for the source they come from, and build again",
+        rare_han=True,
     ),
     Pattern(
         "html",
@@ -72,6 +83,12 @@ PATTERNS = (
 )
 
 
+def patterns(limits: Limits) -> list[tuple[Pattern, tuple[float, float]]]:
+    """Return all kinds with their thresholds."""
+    chosen = (limits.odd_characters, limits.mojibake, limits.html, limits.literal_specials)
+    return list(zip(PATTERNS, chosen, strict=True))
+
+
 class Leftovers:
     """Shares of rows that hold one kind of thing.
 
@@ -87,9 +104,12 @@ class Leftovers:
     def see(self, block: Block) -> None:
         """Take in a block."""
         find = self._pattern.pattern
-        found = [sum(1 for _ in find.finditer(text.strip("\ufffd"))) for text in block.decoded]
+        found = np.array([sum(1 for _ in find.finditer(text.strip("\ufffd"))) for text in block.decoded], np.int64)
+        if self._pattern.rare_han:
+            found[_of_rare_han(block.decoded)] += self._pattern.least
         held = np.bincount(block.stretches.row, found, block.rows.size) >= self._pattern.least
-        places = (i for i, row in enumerate(block.stretches.row.tolist()) if found[i] and held[row])
+        order = np.argsort(-found, kind="stable")
+        places = [i for i in order.tolist() if found[i] and held[block.stretches.row[i]]]
         self._rows.add(int(held.sum()), block.rows.size, (block.example(i, self._around(block, i)) for i in places))
 
     def _around(self, block: Block, stretch: int) -> str:
@@ -110,3 +130,16 @@ class Leftovers:
             f"{found.hits} of {found.total} rows hold {self._pattern.what}",
             self._pattern.advice,
         )
+
+
+def _of_rare_han(texts: Sequence[str]) -> Mask:
+    """Mark texts of which many ideographs are in no everyday use: UTF-8 read as GB18030."""
+    codes = [np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32) for text in texts]
+    owners = np.repeat(np.arange(len(texts), dtype=np.int32), [text.size for text in codes])
+    flat = np.concatenate([np.zeros(0, np.uint32), *codes])
+    kinds = np.zeros((len(Kind), len(texts)), np.int64)
+    for low, high in pairwise([*range(0, len(texts), _TOGETHER), len(texts)]):
+        mine = slice(*np.searchsorted(owners, (low, high)))
+        kinds[:, low:high] = count_classes(flat[mine], owners[mine] - low, high - low)[: len(Kind)]
+    han = kinds[Kind.HAN] + kinds[Kind.RARE_HAN]
+    return np.asarray((han >= _LEAST_HAN) & (kinds[Kind.RARE_HAN] > _RARE * han))

@@ -6,26 +6,25 @@ import numpy as np
 
 from mrprep import order
 from mrprep.audit.finding import Finding
-from mrprep.builddir.manifest import Build
 
 _STEPS = 4096
 """Steps of the first epoch that are looked at."""
 
 
-def rank_batches(build: Build, ranks: Sequence[int], batch: int) -> Finding:
+def rank_batches(seed: int, rows: int, ranks: Sequence[int], batch: int) -> Finding:
     """Deal the train split's rows to ranks and compare.
 
     Args:
-        build: a finished build.
+        seed: of the build.
+        rows: of train.
         ranks: numbers of ranks to try, each a divisor of ``batch``.
         batch: rows a step over all ranks.
     """
-    rows = int(build.manifest["splits"]["train"]["rows"])
     steps, left = order.steps_per_epoch(rows, batch), rows % batch
     if not steps:
         message = f"train has {rows} rows, not one step of {batch} rows"
         return Finding("rank-batches", "warning", 0, 1, message, "take a smaller batch, more text, or a shorter --seq")
-    wrong = [n for n in ranks if not _equal(build.manifest["seed"], rows, batch, n, min(steps, _STEPS))]
+    wrong = [n for n in ranks if not _equal(seed, rows, batch, n, min(steps, _STEPS))]
     message = (
         f"{steps:,} steps of {batch} rows an epoch, the same rows at {', '.join(map(str, ranks))} ranks, "
         f"{left} rows sit an epoch out"

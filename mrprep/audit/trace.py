@@ -5,6 +5,7 @@ Reads no more row groups than the documents asked for stand in, each once, one a
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrprep.audit.block import Stretches
+from mrprep.builddir.layout import VERDICT
 from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
 from mrprep.order import I64
 from mrprep.printable import printable
 from mrprep.provenance.tables import Found
 
-_WHERE = ["id", "source", "path", "line", "piece"]
+_WHERE = ["id", "source", "path", "line", "piece", "text"]
 
 
 def stretches(build: Build, shard: Mapping[str, Any], rows: I64) -> Stretches:
@@ -44,16 +46,17 @@ def stretches(build: Build, shard: Mapping[str, Any], rows: I64) -> Stretches:
     return Stretches(**{name: np.concatenate([np.zeros(0, np.int64), *parts]) for name, parts in found.items()})
 
 
-def places(build: Build, docs: I64) -> dict[int, Found]:
-    """Return where documents came from, by row ordinal.
+def places(build: Build, docs: I64) -> tuple[dict[int, Found], dict[int, int]]:
+    """Return where documents came from, and how many bytes their texts have, both by row ordinal.
 
     Raises:
         MrprepError: a text table is missing or damaged.
     """
-    return {
-        doc: Found(row["id"], row["source"], row["path"], row["line"], row["piece"], doc)
-        for doc, row in _rows(build, docs, _WHERE)
-    }
+    found, sizes = {}, {}
+    for doc, row in _rows(build, docs, _WHERE):
+        found[doc] = _found(row, doc)
+        sizes[doc] = len(row["text"].encode())
+    return found, sizes
 
 
 def texts(build: Build, docs: I64) -> Iterator[tuple[int, str]]:
@@ -64,6 +67,58 @@ def texts(build: Build, docs: I64) -> Iterator[tuple[int, str]]:
     """
     for doc, row in _rows(build, docs, ["text"]):
         yield doc, row["text"]
+
+
+@dataclass(frozen=True, slots=True)
+class TextGroup:
+    """Some rows of text/ that are read at a time."""
+
+    file: str
+    number: int
+    """Of the row group."""
+    base: int
+    """Ordinal of its first row."""
+    bytes: int
+    """Of all columns, decompressed."""
+
+
+def text_groups(build: Build) -> list[TextGroup]:
+    """Return all row groups of text/.
+
+    Raises:
+        MrprepError: a text table is missing or damaged.
+    """
+    groups = []
+    for part in build.manifest["text"]["parts"]:
+        base = part["base"]
+        with _table(build, part["file"]) as file:
+            for number in range(file.num_row_groups):
+                facts = file.metadata.row_group(number)
+                groups.append(TextGroup(part["file"], number, base, facts.total_byte_size))
+                base += facts.num_rows
+    return groups
+
+
+def kept_texts(build: Build, group: TextGroup) -> tuple[list[Found], list[str]]:
+    """Return the documents of a row group that dedupe has kept, and their cleaned texts.
+
+    Raises:
+        MrprepError: the text table is missing or damaged.
+    """
+    with _table(build, group.file) as file:
+        table = file.read_row_group(group.number, _WHERE, use_threads=False)
+    kept = np.ones(table.num_rows, bool)
+    if VERDICT in build.files:
+        verdict = np.load(build.file(VERDICT), mmap_mode="r")
+        kept = np.asarray(verdict[group.base : group.base + table.num_rows] == -1)
+    rows = table.filter(pa.array(kept)).to_pylist()
+    docs = (group.base + np.flatnonzero(kept)).tolist()
+    founds = [_found(row, doc) for row, doc in zip(rows, docs, strict=True)]
+    return founds, [row["text"] for row in rows]
+
+
+def _found(row: Mapping[str, Any], doc: int) -> Found:
+    return Found(row["id"], row["source"], row["path"], row["line"], row["piece"], doc)
 
 
 def _rows(build: Build, docs: I64, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:

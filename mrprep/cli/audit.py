@@ -1,25 +1,106 @@
 """``mrprep audit``: is this data fit to train on?"""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 
 def audit(
-    build: Annotated[Path | None, typer.Argument(help="A build; the only one in this directory by default.")] = None,
-    sample: Annotated[int, typer.Option(help="Rows to look at, over all shards.", min=1)] = 400,
+    build: Annotated[
+        Path | None,
+        typer.Argument(help="A build, or MindRecord shards of anyone; the only build here by default."),
+    ] = None,
+    sample: Annotated[str, typer.Option(help="Rows to look at, over all shards, or all.")] = "400",
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    pipeline: Annotated[
+        str | None, typer.Option(help="A pipeline whose [audit] has the thresholds.  [default: the build's own]")
+    ] = None,
+    evaluation: Annotated[
+        list[Path] | None,
+        typer.Option("--eval", help="An evaluation file (.jsonl, text) that documents may not hold stretches of."),
+    ] = None,
+    against: Annotated[Path | None, typer.Option(help="A reference build: is the mix of text still the same?")] = None,
+    compare: Annotated[Path | None, typer.Option(help="Another build, put side by side with this one.")] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="SentencePiece .model that made shards without a manifest.")
+    ] = None,
+    column: Annotated[
+        str | None, typer.Option(help="Column of ids of shards without a manifest.  [default: found]")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page with figures to this file.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Sample rows of every shard and judge them; exit with 0, or 4 when something is not fit to train on."""
-    from mrprep.builddir.find import find_build
-    from mrprep.errors import AuditError
-    from mrprep.stages.audit import audit_build, json_report, text_report
+    from mrprep.stages.audit import How
+    from mrprep.stages.audit import audit as judge
 
-    found = find_build(build, shards=True)
-    findings = audit_build(found, sample=sample, seed=seed)
-    print(json_report(findings) if as_json else text_report(findings))
-    failed = [finding for finding in findings if finding.level == "failure"]
-    if failed:
-        raise AuditError(f"{found.path} is not fit to train on: {', '.join(f.check for f in failed)}")
+    subject = _subject(build, column)
+    limits = _limits(subject, pipeline)
+    how = How(_rows(sample), seed, tokenizer, tuple(evaluation or ()), _subject(against, column) if against else None)
+    found = [judge(each, how, limits) for each in (subject, *([_subject(compare, column)] if compare else []))]
+    print(_told(found, as_json=as_json))
+    if html is not None:
+        _write_page(found, html)
+    _refuse(found)
+
+
+def _told(found: Sequence[Any], *, as_json: bool) -> str:
+    from mrprep.audit.compare import json_comparison, text_comparison
+    from mrprep.audit.report import json_report, text_report
+
+    if len(found) == 2:
+        return (json_comparison if as_json else text_comparison)(*found)
+    return json_report(found[0]) if as_json else text_report(found[0].findings)
+
+
+def _write_page(found: Sequence[Any], path: Path) -> None:
+    from mrprep.audit.page import audit_page, comparison_page
+    from mrprep.cli.terminal import say
+
+    path.write_text(comparison_page(*found) if len(found) == 2 else audit_page(found[0]), "utf-8")
+    say(f"written: {path}")
+
+
+def _refuse(found: Sequence[Any]) -> None:
+    """Raise an error that names every failure, if there is one."""
+    from mrprep.errors import AuditError
+    from mrprep.printable import printable
+
+    failed = {str(each.path): [f.check for f in each.of("failure")] for each in found if each.of("failure")}
+    said = "; ".join(f"{printable(path)} is not fit to train on: {', '.join(why)}" for path, why in failed.items())
+    if said:
+        raise AuditError(said)
+
+
+def _subject(path: Path | None, column: str | None) -> Any:
+    """Return what is at a path: a build where there is a manifest, shards of anyone otherwise."""
+    from mrprep.builddir.find import find_build
+    from mrprep.builddir.layout import MANIFEST
+    from mrprep.stages.audit import of_build, of_shards
+
+    if path is None or not path.exists() or (path / MANIFEST).is_file():
+        return of_build(find_build(path, shards=True))
+    return of_shards(path, column)
+
+
+def _rows(sample: str) -> int | None:
+    from mrprep.errors import UsageError
+
+    if sample == "all":
+        return None
+    if not sample.isdecimal() or int(sample) < 1:
+        raise UsageError(f"--sample is a number of rows from 1 up, or all, not {sample!r}")
+    return int(sample)
+
+
+def _limits(subject: Any, pipeline: str | None) -> Any:
+    """Return the thresholds of a pipeline, or those that the build was made with."""
+    from mrprep.config import load_pipeline
+    from mrprep.stages.audit import Options
+
+    if pipeline is not None:
+        return load_pipeline(pipeline, {}).audit
+    made = subject.build.manifest["pipeline"].get("audit", {}) if subject.build is not None else {}
+    return Options.model_validate(made)

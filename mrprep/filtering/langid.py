@@ -44,6 +44,11 @@ def _any(batch: Batch, _: float) -> Mask:
     return np.ones(len(batch.texts), bool)
 
 
+def language_of(text: str) -> str:
+    """Return the code (ISO 639-1) of the likeliest language of a text, by its first 1,000 characters."""
+    return str(_model().classify(text[:_CHARACTERS])[0])
+
+
 @cache
 def _model() -> "LanguageIdentifier":
     from py3langid.langid import MODEL_FILE, LanguageIdentifier

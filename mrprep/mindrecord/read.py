@@ -97,6 +97,16 @@ def read_row(file: Path, index: int, columns: Sequence[str]) -> Columns:
     return {name: np.frombuffer(bytes(row[name]), DTYPE) for name in columns}
 
 
+def first_rows(file: Path, columns: Sequence[str], count: int) -> Columns:
+    """Return the first rows of a file, name -> array [up to count, places], without importing MindSpore.
+
+    Raises:
+        MrprepError: the file cannot be read.
+    """
+    rows = list(islice(_stored_rows(file, columns), count))
+    return {name: np.array([np.frombuffer(bytes(row[name]), DTYPE) for row in rows]) for name in columns}
+
+
 def check_rows(file: Path, columns: Sequence[str]) -> Written:
     """Read a whole file; return its rows and their checksum, to be compared with what was written.
 

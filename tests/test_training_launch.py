@@ -63,6 +63,28 @@ def test_a_failed_rank_ends_all_within_five_seconds_with_a_sentence(tmp_path, bo
     assert not started()
 
 
+def test_a_port_that_was_taken_meanwhile_is_given_up_for_another(tmp_path):
+    """The scheduler fails twice as MindSpore's does, in its own words, and a third time if it is to."""
+    body = """
+tries = Path('../tries')
+if rank < 0:
+    tries.write_text(tries.read_text() + os.environ['MS_SCHED_PORT'] + ' ')
+    if len(tries.read_text().split()) < %d:
+        print('Failed to call bind, url: 127.0.0.1:1 Address already in use', flush=True)
+        sys.exit(1)
+while len(tries.read_text().split()) < %d: time.sleep(0.02)
+"""
+    body = "from pathlib import Path\n" + body
+    (tmp_path / "tries").touch()
+    assert run_ranks(_command(body % (3, 3)), 2, tmp_path / "logs", lambda: None) is None
+    ports = (tmp_path / "tries").read_text().split()
+    assert len(set(ports)) == 3
+    (tmp_path / "tries").write_text("")
+    with pytest.raises(MrprepError, match="ports that were tried for the scheduler were taken"):
+        run_ranks(_command(body % (9, 9)), 2, tmp_path / "logs", lambda: None)
+    assert not started()
+
+
 HANGS = """
 from mrprep.training.heartbeat import Heart
 heart = Heart()

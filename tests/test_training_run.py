@@ -148,9 +148,9 @@ def _kill_a_rank_after(step, run, seen):
     victim.kill()
 
 
-def test_two_ranks_killed_and_resumed_give_the_losses_of_one(alone, build, tmp_path):
-    """Rank 1 is killed after step 12; the run ends in a sentence, goes on from step 10, and equals one rank's."""
-    run, seen = tmp_path / "run", {}
+def test_two_ranks_killed_and_gone_on_with_by_one_give_the_losses_of_one(alone, build, tmp_path):
+    """Rank 1 is killed after step 12; the run ends in a sentence, one rank goes on from step 10 with the same rows."""
+    run, seen, said = tmp_path / "run", {}, []
     killer = threading.Thread(target=_kill_a_rank_after, args=(12, run, seen), daemon=True)
     killer.start()
     with pytest.raises(MrprepError, match=r"rank-1 was killed by SIGKILL.*rank-1\.log"):
@@ -159,8 +159,13 @@ def test_two_ranks_killed_and_resumed_give_the_losses_of_one(alone, build, tmp_p
     assert len(seen["ranks"]) == 3
     assert not psutil.wait_procs(seen["ranks"], timeout=2)[1]
 
-    again = _train(build, run, ranks=2, micro_batch=4)
+    again = _train(build, run, ranks=1, micro_batch=4, accumulate=2, spikes_in_a_row=4, say=said.append)
     assert again.steps == STEPS
+    assert "going on after step 10" in said
+    assert [line for line in said if "other settings" in line] == [
+        "going on with other settings than the checkpoint's: --ranks 2 -> 1, --accumulate 1 -> 2, "
+        "--spikes-in-a-row 5 -> 4; rows come in the same order"
+    ]
     assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5  # fp32 sums in another order
     assert not started()
 
@@ -183,11 +188,46 @@ def test_under_an_msrun_of_the_user_s_own_the_same_command_just_runs(alone, buil
     assert checkpoint.latest(tmp_path / "run/checkpoints")[1].step == STEPS
 
 
-def test_an_error_in_a_rank_is_one_sentence_with_its_log(build, tmp_path):
-    """A shard that cannot be read."""
-    broken = tmp_path / "b"
-    shutil.copytree(build, broken)
-    (broken / "train/train-00001.mindrecord").write_bytes(b"no MindRecord")
-    with pytest.raises(MrprepError, match=r"rank-0: .*log: .*rank-0\.log") as caught:
+def test_an_error_in_a_rank_is_one_sentence_with_its_log(tmp_path):
+    """Rows with ids that the vocabulary does not have."""
+    rows = np.full((8, 33), VOCAB, np.int32)
+    broken = write_build(tmp_path / "b", {"input_ids": rows}, 1, vocab_size=VOCAB)
+    with pytest.raises(
+        MrprepError, match=r"rank-0: .*holds id 64, the vocabulary has 64.*log: .*rank-0\.log"
+    ) as caught:
         _train(broken, tmp_path / "run", micro_batch=8, steps=2)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("damage", "says"),
+    [
+        ("flip", r"train-00001\.mindrecord has changed since it was built \(its SHA-256"),
+        ("cut", r"train-00001\.mindrecord has \d+ bytes, \d+ in the manifest: run mrprep verify"),
+        ("index", r"train-00001\.mindrecord\.db is missing: run mrprep verify"),
+        ("rename", r"train-00001\.mindrecord is missing: .* put it back under its name"),
+        ("swap", r"train-0000\d\.mindrecord (has \d+ bytes|has changed)"),
+    ],
+)
+def test_a_damaged_shard_is_a_sentence_before_the_first_step(build, tmp_path, damage, says):
+    broken = tmp_path / "b"
+    shutil.copytree(build, broken)
+    one, two = (broken / f"train/train-0000{k}.mindrecord" for k in range(2))
+    data = bytearray(two.read_bytes())
+    if damage == "flip":
+        data[-1] ^= 1
+        two.write_bytes(data)
+    elif damage == "cut":
+        two.write_bytes(data[:-1])
+    elif damage == "index":
+        two.with_name(two.name + ".db").unlink()
+    elif damage == "rename":
+        two.rename(two.with_name("mine.mindrecord"))
+    else:
+        two.write_bytes(one.read_bytes())
+        one.write_bytes(data)
+    began = time.monotonic()
+    with pytest.raises(MrprepError, match=says):
+        _train(broken, tmp_path / "run", micro_batch=8, steps=2)
+    assert time.monotonic() - began < 5
+    assert not started()

@@ -11,10 +11,11 @@
     validate    validation loss                          keeper      when to validate and to save
     checkpoint  published by rename                      resume      back to where a run stood
     model       Llama                                    config      its shapes
+    changes     settings that are not the checkpoint's
     optimizer   AdamW                                    schedule    learning rate
     data        steps in order                           shards      what the manifest says
     mixture     builds by weight                         rows        read and checked
-    documents   kept apart within a row
+    documents   kept apart within a row                  intact      shards as they were built
     metrics     a line a step                            progress    the bar
     verdict     how it goes, in words                    scalars     for TensorBoard
     initial     weights to begin with                    tensors     read from safetensors

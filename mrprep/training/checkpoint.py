@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import Field
 
+from mrprep.errors import MrprepError
 from mrprep.options import Options
 from mrprep.printable import printable
 from mrprep.training.spikes import Seen
@@ -49,6 +50,8 @@ class LoopState(Options):
     """The last good steps."""
     spikes: int = 0
     """Skipped steps in a row up to this one."""
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """What decided the run's numbers, see ``changes``."""
     files: dict[str, str] = Field(default_factory=dict)
     """sha256 of each other file in the directory."""
 
@@ -71,13 +74,33 @@ def save(directory: Path, snapshot: Snapshot, keep: int, keep_every: int | None 
     """Publish a checkpoint in ``directory`` and return its path; take away what need not be kept.
 
     Kept are the newest ``keep``, the one of lowest validation loss, and those of steps that ``keep_every`` divides.
+
+    Raises:
+        MrprepError: it cannot be written, as when the disk is full; nothing of it is left.
     """
-    from safetensors.numpy import save_file
+    from safetensors import SafetensorError
 
     final = directory / f"step-{snapshot.state.step:08d}"
     staging = directory / f".{final.name}.tmp"
     for half in directory.glob(".step-*.tmp"):
         _remove(half)
+    try:
+        _write(staging, snapshot)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(staging, ignore_errors=True)
+        raise MrprepError(
+            f"the checkpoint of step {snapshot.state.step} cannot be written to {printable(str(directory))} "
+            f"({printable(str(error))}): make room there, and the same command goes on from the one before"
+        ) from None
+    _remove(final)
+    staging.rename(final)
+    _thin_out(directory, keep, keep_every)
+    return final
+
+
+def _write(staging: Path, snapshot: Snapshot) -> None:
+    from safetensors.numpy import save_file
+
     staging.mkdir(parents=True)
     save_file(dict(snapshot.model), staging / "model.safetensors", metadata={"format": "pt"})
     save_file(dict(snapshot.optimizer), staging / "optimizer.safetensors")
@@ -86,10 +109,6 @@ def save(directory: Path, snapshot: Snapshot, keep: int, keep_every: int | None 
     state = snapshot.state.model_copy(update={"files": files})
     (staging / "state.json").write_text(state.model_dump_json(indent=2) + "\n")
     _sync_and_hash(staging / "state.json")
-    _remove(final)
-    staging.rename(final)
-    _thin_out(directory, keep, keep_every)
-    return final
 
 
 def _silent(line: str) -> None:

@@ -4,6 +4,7 @@ import time
 from functools import partial
 
 from mrprep.training import checkpoint
+from mrprep.training.changes import deciding
 from mrprep.training.metrics import MetricsFile
 from mrprep.training.mixture import valid_mixture
 from mrprep.training.parts import Parts
@@ -65,6 +66,7 @@ def _save(parts: Parts, valid: float | None) -> None:
         tokens=standing.tokens,
         seed=settings.seed,
         global_batch=settings.global_batch,
+        settings=deciding(settings),
         manifest_sha256=parts.mixture.sha256,
         data_from=standing.data_from,
         valid_loss=valid,

@@ -21,6 +21,13 @@ from mrprep.training.stopping import StopRequest
 POLL = 0.1
 """Seconds between two looks at the ranks."""
 _SCHEDULER = "scheduler"
+_PORTS = 3
+"""Ports that are tried: another process may take one before the scheduler does, which needs a second to load."""
+_TAKEN = b"Address already in use"
+
+
+class _PortTakenError(MrprepError):
+    """The scheduler's port was free when it was chosen, and is not any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +63,32 @@ def run_ranks(
         KeyboardInterrupt: at the second Ctrl-C, after all ranks are killed.
     """
     logs.mkdir(parents=True, exist_ok=True)
+    with StopRequest() as request:
+        for left in reversed(range(_PORTS)):
+            try:
+                _run_once(command, ranks, logs, watch, request, hang_after)
+                break
+            except _PortTakenError:
+                if not left:
+                    raise
+    watch()
+    return request.number
+
+
+def _run_once(
+    command: Sequence[str], ranks: int, logs: Path, watch: Callable[[], None], request: StopRequest, hang_after: float
+) -> None:
     for old in logs.iterdir():
         old.unlink()
     processes: list[_Process] = []
-    with StopRequest() as request:
-        try:
-            for name, environment in _roles(ranks):
-                processes.append(_start(name, environment, command, logs))
-            _wait(processes, logs, watch, request, hang_after)
-        finally:
-            _kill(processes)
-    watch()
-    return request.number
+    reports = lifeline.Reports()
+    try:
+        for name, environment in _roles(ranks):
+            processes.append(_start(name, environment, command, logs, reports.pipe))
+        _wait(processes, reports, logs, watch, request, hang_after)
+    finally:
+        _kill(processes)
+        reports.close()
 
 
 def _roles(ranks: int) -> list[tuple[str, dict[str, str]]]:
@@ -92,14 +113,15 @@ def _free_port() -> int:
         return port
 
 
-def _start(name: str, environment: dict[str, str], command: Sequence[str], logs: Path) -> _Process:
+def _start(name: str, environment: dict[str, str], command: Sequence[str], logs: Path, pipe: int) -> _Process:
     log, beat = logs / f"{name}.log", logs / f"{name}.beat"
     beat.touch()
-    files = {lifeline.ERROR_FILE: str(log.with_suffix(".error")), heartbeat.BEAT_FILE: str(beat)}
+    ties = {lifeline.REPORT: f"{pipe} {name}", heartbeat.BEAT_FILE: str(beat)}
     with log.open("wb") as output:
         popen = subprocess.Popen(
             command,
-            env=os.environ | environment | files,
+            env=os.environ | environment | ties,
+            pass_fds=[pipe],
             cwd=logs,
             stdin=subprocess.DEVNULL,
             stdout=output,
@@ -110,7 +132,12 @@ def _start(name: str, environment: dict[str, str], command: Sequence[str], logs:
 
 
 def _wait(
-    processes: list[_Process], logs: Path, watch: Callable[[], None], request: StopRequest, hang_after: float
+    processes: list[_Process],
+    reports: lifeline.Reports,
+    logs: Path,
+    watch: Callable[[], None],
+    request: StopRequest,
+    hang_after: float,
 ) -> None:
     ranks = [p for p in processes if p.name != _SCHEDULER]
     asked = False
@@ -119,7 +146,7 @@ def _wait(
         if asked and all(p.popen.returncode == -signal.SIGTERM for p in failed) and failed:
             return  # so early that they did not listen yet
         if failed:
-            raise MrprepError(heartbeat.frozen(_notes(ranks)) or _sentence(failed, logs))
+            raise _failure(failed, ranks, reports)
         if request.number is not None and not asked:
             asked = True
             for rank in ranks:
@@ -142,17 +169,25 @@ def _check_life(ranks: list[_Process], logs: Path, hang_after: float) -> None:
         raise MrprepError(f"{sentence}; all were stopped after {hang_after:g} s (logs: {printable(str(logs))})")
 
 
-def _sentence(failed: list[_Process], logs: Path) -> str:
+def _failure(failed: list[_Process], ranks: list[_Process], reports: lifeline.Reports) -> MrprepError:
+    scheduler = next((p for p in failed if p.name == _SCHEDULER), None)
+    if scheduler and _TAKEN in scheduler.log.read_bytes():
+        return _PortTakenError(
+            f"the ports that were tried for the scheduler were taken by other processes (log: {scheduler.log})"
+        )
+    return MrprepError(heartbeat.frozen(_notes(ranks)) or _sentence(failed, reports))
+
+
+def _sentence(failed: list[_Process], reports: lifeline.Reports) -> str:
     """Say why it came to an end: a kill, which is nobody's consequence, else the first rank to report an error."""
     killed = next((p for p in failed if p.popen.returncode < 0), None)
     if killed:
         how = f"was killed by {signal.Signals(-killed.popen.returncode).name}; the other ranks were stopped"
         return f"{killed.name} {how} (log: {printable(str(killed.log))})"
-    reports = sorted(logs.glob("*.error"), key=lambda path: path.stat().st_mtime_ns)
-    if reports:
-        log = reports[0].with_suffix(".log")
-        return f"{log.stem}: {printable(reports[0].read_text(), 500)} (log: {printable(str(log))})"
-    first = failed[0]
+    first, reported = failed[0], reports.first()
+    if reported:
+        name, sentence = reported
+        return f"{name}: {printable(sentence, 1000)} (log: {printable(str(first.log.with_name(f'{name}.log')))})"
     return f"{first.name} ended with exit code {first.popen.returncode} (log: {printable(str(first.log))})"
 
 

@@ -6,12 +6,12 @@ A rank dies with the thread that started it, however that one dies, and leaves a
 import ctypes
 import os
 import signal
-from pathlib import Path
 
 PARENT = "MRPREP_PARENT"
 """Environment variable with the process id of the launcher; unset when someone else starts the ranks."""
-ERROR_FILE = "MRPREP_ERROR_FILE"
-"""Environment variable with the file for the sentence of a rank that fails; unset like ``PARENT``."""
+REPORT = "MRPREP_REPORT"
+"""Environment variable with the pipe for the sentence of a rank that fails, and its name; unset like ``PARENT``."""
+_LONGEST = 2000  # below PIPE_BUF, so that sentences of several ranks do not mix
 _PR_SET_PDEATHSIG = 1
 
 
@@ -27,6 +27,29 @@ def die_with_parent() -> None:
 
 def report(sentence: str) -> None:
     """Leave a sentence for the launcher to show."""
-    file = os.environ.get(ERROR_FILE)
-    if file is not None:
-        Path(file).write_text(sentence)
+    pipe, _, name = os.environ.get(REPORT, "").partition(" ")
+    if pipe:
+        line = f"{name}\t{' '.join(sentence.split())}".encode()[:_LONGEST]
+        os.write(int(pipe), line + b"\n")
+
+
+class Reports:
+    """The launcher's end: what ranks have reported. A pipe, as the disk may be what failed."""
+
+    def __init__(self) -> None:
+        self._read, self.pipe = os.pipe()
+        os.set_blocking(self._read, False)
+
+    def first(self) -> tuple[str, str] | None:
+        """Return the name and the sentence of the first rank to report, if one did since the last call."""
+        try:
+            line = os.read(self._read, 1 << 16).splitlines()[0]
+        except BlockingIOError:
+            return None
+        name, _, sentence = line.decode(errors="replace").partition("\t")
+        return name, sentence
+
+    def close(self) -> None:
+        """Close both ends."""
+        os.close(self._read)
+        os.close(self.pipe)

@@ -11,6 +11,7 @@ from mrprep.printable import printable
 from mrprep.training import checkpoint, metrics, msrun, rundir
 from mrprep.training.config import ModelConfig
 from mrprep.training.initial import begin
+from mrprep.training.intact import Hashing
 from mrprep.training.launch import run_ranks
 from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.presets import resolve
@@ -174,9 +175,15 @@ def _run(settings: Settings, done: int, say: Callable[[str], None], scalars: Sca
     if msrun.ranks():
         return msrun.join(settings)
     command = [sys.executable, "-P", "-m", "mrprep.training.worker", str(settings.run / "settings.json")]
+    hashing = Hashing(settings.builds)
+
+    def look() -> None:
+        hashing.check()
+        watch.update()
+
     follower = metrics.Follower(settings.run / "metrics.jsonl")
     with Watch(follower, done, settings.schedule.total, say, scalars) as watch:
-        return run_ranks(command, settings.ranks, settings.run / "logs", watch.update, settings.hang_after)
+        return run_ranks(command, settings.ranks, settings.run / "logs", look, settings.hang_after)
 
 
 def _result(settings: Settings, number: int | None) -> Result:

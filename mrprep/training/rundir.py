@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training import checkpoint, metrics
+from mrprep.training import changes, checkpoint, metrics
 from mrprep.training.config import read_config
 from mrprep.training.settings import Settings
 
@@ -42,7 +42,7 @@ def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None]
     Args:
         settings: of the run.
         manifest_sha256: of the build.
-        say: hears of checkpoints that are damaged.
+        say: hears of checkpoints that are damaged, and of settings that are not the checkpoint's.
         new_data: the checkpoint may be of another build.
 
     Raises:
@@ -61,6 +61,9 @@ def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None]
         for name, value in settings.model:
             _same(name, getattr(before, name), value, path)
         done = state.step
+        changed = changes.told(state.settings, settings)
+        if changed:
+            say(changed)
     for name in ("metrics.jsonl", "valid.jsonl"):
         metrics.cut_after(run / name, done)
     (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")

@@ -10,6 +10,7 @@ from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+from mrprep.training.intact import check_sizes
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def read_shards(build: Path, name: str = "train") -> TrainingShards:
     """Read the manifest of a build and see that the shards of a split are there; it may have no rows.
 
     Raises:
-        MrprepError: no build, no such split, or a shard or index that is missing.
+        MrprepError: no build, no such split, or a shard or index that is missing or cut.
     """
     opened = open_build(build)
     manifest = opened.manifest
@@ -56,9 +57,7 @@ def read_shards(build: Path, name: str = "train") -> TrainingShards:
         raise MrprepError(f"{printable(str(build))} has no {name} split: build with --valid 0.01, say")
     split, tokenizer = manifest["splits"][name], manifest["tokenizer"]
     files = tuple(sorted(opened.shards(name)))
-    for file in files:
-        _must_exist(file)
-        _must_exist(file.with_name(file.name + ".db"))
+    check_sizes(opened, name)
     return TrainingShards(
         build=build,
         split=name,
@@ -94,11 +93,6 @@ def place(build: Build, split: str, row: int) -> tuple[Mapping[str, Any], int]:
 def _bytes_per_token(manifest: Mapping[str, Any]) -> float | None:
     tokens = manifest.get("counts", {}).get("tokens", {})
     return tokens["bytes"] / tokens["tokens"] if tokens.get("tokens") else None
-
-
-def _must_exist(file: Path) -> None:
-    if not file.is_file():
-        raise MrprepError(f"{printable(str(file))} is missing: run mrprep verify, or build again")
 
 
 def _id(value: int | None) -> int | None:

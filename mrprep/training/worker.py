@@ -1,8 +1,10 @@
 """What one rank runs: ``python -m mrprep.training.worker SETTINGS``. ``run`` has it started."""
 
+import errno
 import os
 import sys
 import traceback
+from contextlib import suppress
 from pathlib import Path
 
 from mrprep.errors import MrprepError
@@ -19,9 +21,10 @@ def main(settings_file: Path) -> None:
         with request:
             train(Settings.model_validate_json(settings_file.read_bytes()), request)
     except Exception as error:  # whatever it is, the launcher must hear of it
-        traceback.print_exc()
-        sys.stderr.flush()
         lifeline.report(_sentence(error))
+        with suppress(OSError):  # the log's disk may be full
+            traceback.print_exc()
+            sys.stderr.flush()
         os._exit(1)  # MindSpore's own exit would wait for ranks that will never answer
 
 
@@ -45,6 +48,8 @@ def train(settings: Settings, request: StopRequest) -> None:
 def _sentence(error: Exception) -> str:
     if isinstance(error, MrprepError):
         return str(error)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return "the disk is full: make room, and the same command goes on from the last checkpoint"
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
     return f"{type(error).__name__}: {line}"
 

@@ -38,11 +38,26 @@ class Shard:
 
 
 @dataclass(frozen=True, slots=True)
-class Results:
-    """What the phases have left, for the build to be put together from."""
+class Texts:
+    """The texts of a build, and which of them stay."""
 
     parts: Sequence[TextPart]
     dedupe: Path | None
+    """Directory of what dedupe has written, if it is a stage."""
+    evaluation: Mapping[str, int]
+    """What `stages.decontaminate` tells of its evaluation sets; empty if it is no stage."""
+
+    @property
+    def verdict(self) -> Path | None:
+        """Its ``verdict.npy``."""
+        return self.dedupe / "verdict.npy" if self.dedupe else None
+
+
+@dataclass(frozen=True, slots=True)
+class Results:
+    """What the phases have left, for the build to be put together from."""
+
+    texts: Texts
     vocabulary: Path
     tokens: Sequence[Path]
     split: Mapping[str, Any]
@@ -53,8 +68,7 @@ class Results:
 class Exported:
     """What the phases have left, where documents are wanted and no tokens."""
 
-    parts: Sequence[TextPart]
-    dedupe: Path
+    texts: Texts
     written: Sequence[Path]
     """Directories of the export phase, one a part."""
     form: Form
@@ -67,41 +81,44 @@ class Exported:
 
 def facts(request: Request, found: Plan, results: Results) -> dict[str, Any]:
     """Return the manifest but for its list of files."""
-    counts = _read_counts(results.parts)
+    texts = results.texts
+    counts = _read_counts(texts.parts)
     tokens = added([_json(path / "counts.json") for path in results.tokens])
     shards = {shard.file: _json(shard.path / "counts.json") for shard in results.shards}
     tokenizer = _json(results.vocabulary / "tokenizer.json")
     return {
-        **_text_facts(request, found, results.parts),
+        **_text_facts(request, found, texts.parts),
         "seq": request.pipeline.pack.seq,
         "layout": request.pipeline.pack.layout,
         "packing": request.pipeline.pack.packing,
         "tokenizer": {**tokenizer, "file": f"{layout.TOKENIZER}/tokenizer.model"},
         "splits": _splits(results, shards),
         "ledger": _ledger(request, results, counts, tokens, shards),
-        "counts": {"read": counts, "duplicates": _duplicates(results.dedupe), "tokens": tokens},
+        "counts": {**_text_counts(counts, texts), "tokens": tokens},
         "notes": [*results.split["notes"], *_vocabulary_notes(tokenizer)],
     }
 
 
 def document_facts(request: Request, found: Plan, exported: Exported) -> dict[str, Any]:
     """Return the manifest of a build of documents but for its list of files."""
-    counts = _read_counts(exported.parts)
+    texts = exported.texts
+    counts = _read_counts(texts.parts)
     written = added([_json(path / "counts.json") for path in exported.written])
-    kept = int((np.load(exported.dedupe / "verdict.npy", mmap_mode="r") == -1).sum())
+    assert texts.verdict is not None
+    kept = int((np.load(texts.verdict, mmap_mode="r") == -1).sum())
     none = dict.fromkeys(("sampled_out", "empty"), 0)
     return {
-        **_text_facts(request, found, exported.parts),
+        **_text_facts(request, found, texts.parts),
         "documents": exported.names,
         "splits": {},
         "ledger": {
             "read": _read(counts),
-            "documents": {**_left_out(counts, exported.dedupe), **none, "kept": kept},
+            "documents": {**_left_out(counts, texts), **none, "kept": kept},
             "written": {**dict.fromkeys(_WRITTEN, 0), "copies": kept, "pieces": written["rows"]},
             "withheld": {"tokens": 0},
             "shards": {},
         },
-        "counts": {"read": counts, "duplicates": _duplicates(exported.dedupe), "written": written},
+        "counts": {**_text_counts(counts, texts), "written": written},
         "notes": [],
     }
 
@@ -182,7 +199,7 @@ def _ledger(
     return {
         "read": _read(counts),
         "documents": {
-            **_left_out(counts, results.dedupe),
+            **_left_out(counts, results.texts),
             "sampled_out": tokens["rows"]["sampled_out"],
             "empty": tokens["rows"]["empty"],
             "kept": tokens["rows"]["encoded"],
@@ -208,15 +225,16 @@ def _read(counts: Mapping[str, Any]) -> dict[str, int]:
     return {name: counts[name] for name in ("records", "cuts", "bad", "documents")}
 
 
-def _left_out(counts: Mapping[str, Any], dedupe: Path | None) -> dict[str, int]:
+def _left_out(counts: Mapping[str, Any], texts: Texts) -> dict[str, int]:
     """Return how many pieces of documents went before tokens are made of the rest."""
     dropped = sum(sum(reasons.values()) for stage, reasons in counts["left_out"].items() if stage != "read")
-    duplicates = int((np.load(dedupe / "verdict.npy", mmap_mode="r") != -1).sum()) if dedupe else 0
+    duplicates = int((np.load(texts.verdict, mmap_mode="r") != -1).sum()) if texts.verdict else 0
     return {"dropped": dropped, "duplicates": duplicates}
 
 
-def _duplicates(dedupe: Path | None) -> dict[str, Any]:
-    return dict(_json(dedupe / "counts.json")) if dedupe else {}
+def _text_counts(counts: Mapping[str, Any], texts: Texts) -> dict[str, Any]:
+    duplicates = _json(texts.dedupe / "counts.json") if texts.dedupe else {}
+    return {"read": counts, "evaluation": texts.evaluation, "duplicates": duplicates}
 
 
 def _json(path: Path) -> Any:

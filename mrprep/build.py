@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from mrprep.books import Exported, Results, Shard, document_facts, facts
+from mrprep.books import Exported, Results, Shard, Texts, document_facts, facts
 from mrprep.builddir.layout import work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
@@ -91,8 +91,8 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
     with locked(home):
         settle_work(request, home, overwrite=options.overwrite, say=say)
         with _working(request, home, options, say) as work:
-            parts, deduped = _deduped(work, request, found, options)
-            vocabulary = _vocabulary(work, pipeline, parts, _verdict(deduped))
+            texts = _texts(work, request, found, options)
+            vocabulary = _vocabulary(work, pipeline, texts.parts, texts.verdict)
             place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)
         if not options.keep_work:
             clear(home)
@@ -109,39 +109,48 @@ def _working(request: Request, home: Path, options: RunOptions, say: Say) -> Ite
 
 def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
     pipeline = request.pipeline
-    parts, deduped = _deduped(work, request, found, options)
-    vocabulary = _vocabulary(work, pipeline, parts, _verdict(deduped))
-    tokens = _tokenize(work, pipeline, parts, _verdict(deduped), vocabulary)
+    texts = _texts(work, request, found, options)
+    vocabulary = _vocabulary(work, pipeline, texts.parts, texts.verdict)
+    tokens = _tokenize(work, pipeline, texts.parts, texts.verdict, vocabulary)
     split, shards = _shards(work, pipeline, tokens, vocabulary)
-    results = Results(parts, deduped, vocabulary, tokens, split, shards)
+    results = Results(texts, vocabulary, tokens, split, shards)
     said, places = facts(request, found, results), dict(shard_places(results))
     return finish(request, said, places, work, out, options)
 
 
 def _export(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
     form: export.Form = "parquet" if request.form == "parquet" else "jsonl"
-    parts, deduped = _deduped(work, request, found, options)
-    assert deduped is not None
-    units = [export.ExportUnit(part, deduped / "verdict.npy", form) for part in parts]
+    texts = _texts(work, request, found, options)
+    assert texts.verdict is not None
+    units = [export.ExportUnit(part, texts.verdict, form) for part in texts.parts]
     settings = {"version": export.VERSION, "form": form}
-    written = work("export", units, export.export_unit, settings=settings, weights=_sizes(parts))
-    exported = Exported(parts, deduped, written, form)
+    written = work("export", units, export.export_unit, settings=settings, weights=_sizes(texts.parts))
+    exported = Exported(texts, written, form)
     said, places = document_facts(request, found, exported), dict(document_places(exported))
     return finish(request, said, places, work, out, options)
 
 
-def _deduped(work: Work, request: Request, found: Plan, options: RunOptions) -> tuple[list[TextPart], Path | None]:
-    """Run the phases up to dedupe; return the parts, and its directory if it is a stage."""
+def _texts(work: Work, request: Request, found: Plan, options: RunOptions) -> Texts:
+    """Run the phases up to dedupe."""
     pipeline = request.pipeline
     names = [source.name for source in pipeline.source]
-    parts = _read(work, pipeline, found, strict=options.strict)
+    evaluation, told = _evaluation(work, pipeline)
+    parts = _read(work, pipeline, found, evaluation, strict=options.strict)
     refuse_changed(request, plan(pipeline.source, None), work.path.parent, hashed=options.hash_inputs)
     _some_left(parts)
     parts = _rewritten(work, pipeline, parts, names)
     if "dedupe" not in pipeline.stages:
-        return parts, None
+        return Texts(parts, None, told)
     held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
-    return parts, dedupe.run(work, parts, pipeline.dedupe, names, held)
+    return Texts(parts, dedupe.run(work, parts, pipeline.dedupe, names, held), told)
+
+
+def _evaluation(work: Work, pipeline: Pipeline) -> tuple[Path | None, dict[str, int]]:
+    """Return the directory of the index of evaluation sets, if they are looked for, and what to tell of it."""
+    if decontaminate.STAGE not in pipeline.stages:
+        return None, {}
+    index = decontaminate.index(work, pipeline.decontaminate)
+    return index, decontaminate.told(index, pipeline.decontaminate)
 
 
 def _rewritten(work: Work, pipeline: Pipeline, parts: list[TextPart], names: Sequence[str]) -> list[TextPart]:
@@ -175,11 +184,7 @@ def _some_left(parts: Sequence[TextPart]) -> None:
     )
 
 
-def _verdict(deduped: Path | None) -> Path | None:
-    return deduped / "verdict.npy" if deduped else None
-
-
-def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[TextPart]:
+def _read(work: Work, pipeline: Pipeline, found: Plan, evaluation: Path | None, *, strict: bool) -> list[TextPart]:
     settings = {
         "version": read.VERSION,
         "sources": [source.model_dump(mode="json", exclude={"path", "weight"}) for source in pipeline.source],
@@ -189,9 +194,6 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, *, strict: bool) -> list[
         "dedupe": dedupe.sketch_settings(pipeline.dedupe),
         "decontaminate": decontaminate.settings(pipeline.decontaminate),
     }
-    evaluation = None
-    if decontaminate.STAGE in pipeline.stages:
-        evaluation = decontaminate.index(work, pipeline.decontaminate)
     units = [
         read.ReadUnit(
             spans,

@@ -1,18 +1,17 @@
 """Where each file that phases have written goes in a finished build: (name in the build, file of the work)."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
-from mrprep.books import Exported, Results
+from mrprep.books import Exported, Results, Texts
 from mrprep.builddir import layout
-from mrprep.builddir.tables import TextPart
 
 Places = Iterator[tuple[str, Path]]
 
 
 def shard_places(results: Results) -> Places:
     """Yield the files of a build of shards."""
-    yield from _texts(results.parts, results.dedupe)
+    yield from _texts(results.texts)
     for file in sorted(results.vocabulary.iterdir()):
         yield f"{layout.TOKENIZER}/{file.name}", file
     for shard in results.shards:
@@ -23,21 +22,21 @@ def shard_places(results: Results) -> Places:
 
 def document_places(exported: Exported) -> Places:
     """Yield the files of a build of documents."""
-    yield from _texts(exported.parts, exported.dedupe)
+    yield from _texts(exported.texts)
     for name, path in zip(exported.names, exported.written, strict=True):
         yield name, path / f"documents.{exported.form}"
 
 
-def _texts(parts: Sequence[TextPart], dedupe: Path | None) -> Places:
-    for number, part in enumerate(parts):
+def _texts(texts: Texts) -> Places:
+    for number, part in enumerate(texts.parts):
         yield layout.TEXT.format(number), part.path / "text.parquet"
         yield layout.DROPPED.format(number), part.path / "dropped.parquet"
         yield layout.FILES.format(number), part.path / "files.parquet"
         yield layout.HITS.format(number), part.path / "hits.parquet"
         for name in ("documents", "bands"):
-            if dedupe:
+            if texts.dedupe:
                 yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"
-    if dedupe:
-        yield layout.DUPLICATES, dedupe / "report.json"
-        yield layout.CLUSTERS, dedupe / "clusters.parquet"
-        yield layout.VERDICT, dedupe / "verdict.npy"
+    if texts.dedupe:
+        yield layout.DUPLICATES, texts.dedupe / "report.json"
+        yield layout.CLUSTERS, texts.dedupe / "clusters.parquet"
+        yield layout.VERDICT, texts.dedupe / "verdict.npy"

@@ -1,12 +1,14 @@
 """What a person wants to know of a finished build, on a screen, and the same as plain values."""
 
 from collections.abc import Iterator, Mapping
+from math import ceil
 from typing import Any
 
 import orjson
 
 from mrprep.builddir.layout import DUPLICATES, RUN
 from mrprep.builddir.manifest import Build
+from mrprep.evaluation.words import HAN
 from mrprep.printable import printable
 
 _LISTED = 8
@@ -28,6 +30,7 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "examples": manifest["examples"],
         "edits": counts["read"]["edits"],
         "shortened": counts["read"]["shortened"],
+        "evaluation": counts["evaluation"],
         "duplicates": counts["duplicates"],
         **(_token_summary(manifest) if manifest["splits"] else {"written": counts["written"]}),
         "not_read": {"problems": manifest["inputs"]["problems"], "skipped": manifest["inputs"]["skipped"]},
@@ -78,6 +81,7 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
         yield f"bad records {_counts(said['bad_records'])}"
     for stage, reasons in said["dropped"].items():
         yield f"{stage:<11} dropped {sum(reasons.values()):,}: {_counts(reasons)}"
+    yield from _evaluation(said["evaluation"])
     for stage, what in (("boilerplate", "lines"), ("paragraphs", "repeats")):
         if cut := said["shortened"].get(stage):
             yield (
@@ -97,6 +101,19 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
         yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
     pieces = f" in {books['kept']:,} pieces" if said["cuts"] else ""
     yield f"kept        {said.get('whole_documents', books['kept']):,} documents{pieces}"
+
+
+def _evaluation(told: Mapping[str, int]) -> Iterator[str]:
+    """Say how many evaluation texts documents were searched for, and how many are too short for that."""
+    if not told:
+        return
+    whole = f", {told['whole']:,} of them whole" if told["whole"] else ""
+    missed = ""
+    if told["not_looked_for"]:
+        characters = ceil(told["shortest"] / HAN)
+        short = f"shorter than {told['shortest']} words ({characters} Chinese characters)"
+        missed = f"; {told['not_looked_for']:,} were not: {short}"
+    yield f"            {told['texts'] - told['not_looked_for']:,} evaluation texts were looked for{whole}{missed}"
 
 
 def _duplicates(found: Mapping[str, Any], tokens: int) -> Iterator[str]:

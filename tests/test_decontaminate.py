@@ -18,7 +18,7 @@ from test_dedupe_command import dedupe, jsonl, records
 from mrprep.document import Document, Dropped, MapItem, Place
 from mrprep.errors import MrprepError
 from mrprep.evaluation.items import texts_of
-from mrprep.evaluation.ngrams import load_known, write_ngrams
+from mrprep.evaluation.ngrams import index_counts, load_known, write_ngrams
 from mrprep.evaluation.runs import runs
 from mrprep.minhash.units import BLOCK, kinds, located_units, unit_blocks
 from mrprep.stages.decontaminate import MARGIN, Hit, Options, decontaminate
@@ -26,14 +26,15 @@ from mrprep.stages.decontaminate import MARGIN, Hit, Options, decontaminate
 QUESTION = "Which of the harbours on the northern route was closed for ice in the winter of that year?"
 WORDS = QUESTION.split()
 HAN = "春江潮水连海平海上明月共潮生滟滟随波千万里何处春江无月明江流宛转绕芳甸月照花林皆似霰"
+LONG = [f"long{n}" for n in range(13)]
 FILLER = " ".join(f"word{n}" for n in range(60))
 
 
-def known_of(folder: Path, texts: Sequence[str], ngram: int = 13) -> Path:
+def known_of(folder: Path, texts: Sequence[str], ngram: int = 13, whole: int | None = None) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     file = jsonl(folder / "eval.jsonl", list(texts))
-    write_ngrams([file], ngram, folder)
+    write_ngrams([file], ngram, whole, folder)
     load_known.cache_clear()
     return folder
 
@@ -108,6 +109,70 @@ def test_units_are_located_at_the_characters_they_begin_with(text: str) -> None:
     assert kinds(units).tolist() == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"{FILLER} {' '.join(WORDS[:8])} {FILLER}", [1]),
+        (f"{FILLER} {' '.join(WORDS[:7])} {FILLER}", []),
+        (f"{FILLER} {' '.join(WORDS[1:9])} {FILLER}", []),
+        (" ".join(WORDS[:9]).upper().replace(" ", ",\n"), [1, 2]),
+        (f"前言。{HAN[:14]}。", [4]),
+        (f"前言。{HAN[:13]}。", []),
+        (f"前言。{HAN[1:14]}。", []),
+        (f"前言。{HAN[14:28]}。", []),
+        (f"{FILLER} tiny {FILLER}", []),
+        (f"{' '.join(WORDS[:8])}. {FILLER} {' '.join(WORDS[:8])}", [1, 1]),
+        (" ".join([*WORDS[:8], "x", *LONG]), [1, 6]),
+        (" ".join([*LONG[:5], *LONG[5:]]), [6]),
+        (f"{'字' * BLOCK}{HAN[:14]}{'字' * BLOCK}", [4]),
+    ],
+)
+def test_shorter_texts_count_where_they_stand_whole(text: str, found: list[int], tmp_path: Path) -> None:
+    short = [" ".join(WORDS[:8]), " ".join(WORDS[:9]), "tiny", HAN[:14], " ".join(LONG[3:11]), " ".join(LONG)]
+    index = known_of(tmp_path / "index", short, whole=8)
+    _, hits = judged([text], index, Options(whole=8))
+    assert [hit.run.place for hit in hits] == [f"eval.jsonl:{line}" for line in found]
+    assert all(same(hit.text, short[line - 1]) for hit, line in zip(hits, found, strict=True))
+    assert not judged([text], known_of(tmp_path / "off", short[:5]), Options())[1]
+    assert index_counts(index) == {"texts": 6, "short": 5, "whole": 4}
+
+
+def same(one: str, other: str) -> bool:
+    return re.findall(r"\w+", one.casefold()) == re.findall(r"\w+", other.casefold())
+
+
+@given(st.lists(LETTERS, min_size=1, max_size=4), LETTERS)
+@settings(max_examples=150, deadline=None)
+def test_whole_texts_are_those_of_a_slow_search(evaluation: list[str], text: str) -> None:
+    index = known_of(Path("/tmp") / f"mrprep-test-{id(evaluation)}", evaluation, 5, 3)
+    try:
+        words = text.split()
+        grams = [tuple(item.split()[at : at + 5]) for item in evaluation for at in range(len(item.split()) - 4)]
+        expected = set()
+        for item in (item.split() for item in evaluation):
+            for at in range(len(words) - len(item) + 1) if 3 <= len(item) < 5 else ():
+                if words[at : at + len(item)] == item and not joined(at, at + len(item) - 1, words, grams):
+                    expected.add((2 * at, 2 * (at + len(item)) - 1))
+        found = {(run.start, run.end) for run in runs(text, load_known(index), 5)}
+        long = {(run.start, run.end) for run in runs(text, load_known(known_of(index, evaluation, 5)), 5)}
+        assert found - long == expected
+        assert long <= found
+    finally:
+        shutil.rmtree(index)
+
+
+def joined(first: int, last: int, words: list[str], grams: list[tuple[str, ...]]) -> bool:
+    """Tell whether one run of known 5-grams has the words from first to last."""
+    begins = [at for at in range(len(words) - 4) if tuple(words[at : at + 5]) in grams]
+    stretch: list[list[int]] = []
+    for at in begins:
+        if stretch and stretch[-1][1] + 1 == at:
+            stretch[-1][1] = at
+        else:
+            stretch.append([at, at])
+    return any(a <= first and last <= b + 4 for a, b in stretch)
+
+
 @pytest.mark.parametrize("at", [100, BLOCK - 40, 2 * BLOCK - 3])
 def test_a_stretch_is_found_anywhere_in_a_long_document(at: int, tmp_path: Path) -> None:
     index = known_of(tmp_path / "index", [" ".join(WORDS), HAN])
@@ -152,7 +217,7 @@ def test_files_are_read_by_string_and_by_line(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("one\n\n二\n", "utf-8")
     assert list(texts_of(tmp_path / "b.txt")) == [(1, "one"), (3, "二")]
     index = known_of(tmp_path / "index", [" ".join(WORDS), "short", "短"])
-    assert json.loads((index / "index.json").read_text())["short"] == 2
+    assert json.loads((index / "index.json").read_text())["counts"] == {"texts": 3, "short": 2, "whole": 0}
     late = b"a\n" * (1 << 20) + b"\xff"
     for content, said in ((b'{"a": 1}\n{broken', "c.jsonl:2 is no JSON"), (late, "c.txt:1048577 is not UTF-8")):
         path = tmp_path / said.split(":")[0]
@@ -170,6 +235,12 @@ def test_it_is_counted_shown_and_told(tmp_path: Path) -> None:
     said = dedupe(source, "--out", out, "--decontaminate", evaluation).stdout
     assert [record["line"] for record in records(out)] == [1, 3]
     assert "decontaminate dropped 1: contaminated 1" in said
+    short = (
+        "\n            1 evaluation texts were looked for; 1 were not: shorter than 13 words (22 Chinese characters)\n"
+    )
+    assert short in said
+    told = {"texts": 2, "whole": 0, "not_looked_for": 1, "shortest": 13}
+    assert json.loads((out / "report/summary.json").read_text())["evaluation"] == told
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["ledger"]["documents"]["dropped"] == 1 == manifest["counts"]["read"]["hits"]
     (hit,) = pq.read_table(out / "report/hits-00000.parquet").to_pylist()

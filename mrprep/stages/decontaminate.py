@@ -2,28 +2,30 @@
 
 The rule of GPT-3 (Brown et al. 2020, *Language Models are Few-Shot Learners*, appendix C), which its successors kept
 with small changes: an overlap of 13 words, case and punctuation aside. How long 13 words are in scripts without
-spaces is in `mrprep.evaluation.runs`. Costs about as much as the sketch of dedupe, 10 ns a character.
+spaces is in `mrprep.evaluation.words`. Costs about as much as the sketch of dedupe, 10 ns a character.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
-from pydantic import Field
+import numpy.typing as npt
+from pydantic import Field, model_validator
 
 from mrprep.builddir.digest import digest
 from mrprep.document import Document, Dropped, MapItem
 from mrprep.engine.phase import RunPhase
-from mrprep.evaluation.ngrams import Known, load_known, write_ngrams
+from mrprep.evaluation.hash_set import HashSet
+from mrprep.evaluation.ngrams import Known, index_counts, load_known, write_ngrams
 from mrprep.evaluation.runs import Run, runs
 from mrprep.minhash.documents import Documents
 from mrprep.minhash.units import BLOCK
 from mrprep.options import Options as Base
 from mrprep.printable import printable
 
-VERSION = 1
+VERSION = 2
 STAGE = "decontaminate"
 REASON = "contaminated"
 MARGIN = 200
@@ -38,9 +40,17 @@ class Options(Base):
     files: tuple[Path, ...] = ()
     """Evaluation sets: .jsonl, of which every string counts, or text, of which every line does."""
     ngram: int = Field(13, ge=3, le=64)
-    """Words that must agree in a row. GPT-3 has 8 to 13 by data set; shorter texts are not looked for."""
+    """Words that must agree in a row. GPT-3 has 8 to 13 by data set."""
+    whole: int | None = Field(None, ge=3)
+    """Look for shorter texts too, from so many words on, where they stand whole; off unless given. NeMo Curator: 8."""
     action: Literal["drop", "cut"] = "drop"
     """Drop the document, or cut out what agrees with 200 characters on each side."""
+
+    @model_validator(mode="after")
+    def _whole_is_shorter(self) -> Self:
+        if self.whole is not None and self.whole >= self.ngram:
+            raise ValueError(f"whole: only texts shorter than ngram, {self.ngram} words, are looked for whole")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +72,7 @@ class IndexUnit:
 
     files: tuple[Path, ...]
     ngram: int
+    whole: int | None
 
 
 def settings(options: Options) -> dict[str, Any]:
@@ -76,13 +87,27 @@ def index(run_phase: RunPhase, options: Options) -> Path:
     Raises:
         MrprepError: a file cannot be read.
     """
-    unit = IndexUnit(options.files, options.ngram)
+    unit = IndexUnit(options.files, options.ngram, options.whole)
     return run_phase("evaluation", [unit], index_unit, settings=settings(options))[0]
+
+
+def told(evaluation: Path, options: Options) -> dict[str, int]:
+    """Return how many evaluation ``texts`` there are, how many are looked for ``whole``, how many ``not_looked_for``.
+
+    Those are shorter than ``shortest`` words.
+    """
+    counts = index_counts(evaluation)
+    return {
+        "texts": counts["texts"],
+        "whole": counts["whole"],
+        "not_looked_for": counts["short"] - counts["whole"],
+        "shortest": options.whole or options.ngram,
+    }
 
 
 def index_unit(unit: IndexUnit, out: Path) -> None:
     """Write the n-grams of the evaluation files."""
-    write_ngrams(unit.files, unit.ngram, out)
+    write_ngrams(unit.files, unit.ngram, unit.whole, out)
 
 
 def decontaminate(
@@ -119,17 +144,24 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
 
 
 def _suspects(taken: Sequence[Document], known: Known, ngram: int) -> Iterator[bool]:
-    """Yield for each document whether it has a known n-gram."""
+    """Yield for each document whether it has a known n-gram, or the beginning of a short text."""
     data = [document.text.encode() for document in taken]
     documents = Documents(b"".join(data), np.cumsum([0, *map(len, data)]), np.arange(len(data)))
+    asked = [(ngram, known.ngrams), (known.whole.length, known.whole.begins)]
     for _, batch in documents.batches():
-        if batch.long:
-            yield any(known.among(window).any() for window, _ in batch.windows(ngram))
-        else:
-            hashes, counts, _ = batch.shingles(ngram)
-            hits = np.concatenate([[0], np.cumsum(known.among(hashes))])
-            ends = np.cumsum(counts)
-            yield from (hits[ends] > hits[ends - counts]).tolist()
+        held = [_has(batch, length, wanted) for length, wanted in asked if wanted.hashes.size]
+        yield from np.logical_or.reduce([np.zeros(batch.first.size, bool), *held]).tolist()
+
+
+def _has(batch: Documents, length: int, wanted: HashSet) -> npt.NDArray[np.bool_]:
+    """Return for each document of a batch whether one of its shingles of so many units is wanted."""
+    if batch.long:
+        return np.array([any(wanted.among(window).any() for window, _ in batch.windows(length))])
+    hashes, counts, _ = batch.shingles(length)
+    hits = np.concatenate([[0], np.cumsum(wanted.among(hashes))])
+    ends = np.cumsum(counts)
+    found: npt.NDArray[np.bool_] = hits[ends] > hits[ends - counts]
+    return found
 
 
 def _judged(document: Document, found: Sequence[Run], options: Options) -> MapItem:

@@ -34,7 +34,7 @@ class Contamination:
     def __init__(self, files: Sequence[Path], limits: tuple[float, float]) -> None:
         self._limits = limits
         with TemporaryDirectory(prefix="mrprep-eval-") as folder:
-            write_ngrams(files, _NGRAM, Path(folder))
+            write_ngrams(files, _NGRAM, None, Path(folder))
             self._known = load_known(Path(folder))
         self._texts = Tally()
         self._items: dict[str, int] = {}
@@ -58,11 +58,11 @@ class Contamination:
         self._texts.add(hits, len(texts), shown)
 
     def _suspects(self, texts: Sequence[str]) -> list[int]:
-        if not self._known.hashes.size:
+        if not self._known.ngrams.hashes.size:
             return []
         hashes, counts = ngrams(texts, _NGRAM)
         owners = np.repeat(np.arange(len(texts)), counts)
-        return [int(number) for number in np.unique(owners[self._known.among(hashes)])]
+        return [int(number) for number in np.unique(owners[self._known.ngrams.among(hashes)])]
 
     def findings(self) -> Iterator[Finding]:
         """Yield the judgement."""

@@ -3,8 +3,10 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 import orjson
 
 from mrprep.books import Exported, Results, Shard, Texts, document_facts, facts
@@ -96,6 +98,21 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
             place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)
         if not options.keep_work:
             clear(home)
+
+
+def duplicate_share(pipeline: Pipeline, options: RunOptions, say: Say) -> float:
+    """Return the share of the documents that pass the map stages which dedupe takes out; all input is read.
+
+    The work is done, and thrown away, in a temporary directory.
+
+    Raises:
+        MrprepError: the inputs do not allow it.
+    """
+    found = plan(pipeline.source, None, strict=options.strict)
+    request = Request.of(pipeline, found, hashed=False)
+    with TemporaryDirectory(prefix="mrprep-scan-") as folder, _working(request, Path(folder), options, say) as work:
+        _, deduped = _deduped(work, request, found, options)
+        return float((np.load(deduped / "verdict.npy") != -1).mean()) if deduped else 0.0
 
 
 @contextmanager

@@ -42,6 +42,7 @@ LAYERS = [
         "preview",
         "training",
         "doctor",
+        "estimate",
     },
     {"cli"},
 ]

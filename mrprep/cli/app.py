@@ -10,7 +10,21 @@ import typer
 from typer.exceptions import TyperException
 
 from mrprep import __version__
-from mrprep.cli import audit, build, clean, dedupe, doctor, evaluate, generate, show, tokenizer, train, verify, why
+from mrprep.cli import (
+    audit,
+    build,
+    clean,
+    dedupe,
+    doctor,
+    evaluate,
+    generate,
+    plan,
+    show,
+    tokenizer,
+    train,
+    verify,
+    why,
+)
 from mrprep.errors import BugError, MrprepError
 from mrprep.printable import printable
 
@@ -39,6 +53,7 @@ app = typer.Typer(
 )
 app.command("build")(build.build)
 app.command("audit")(audit.audit)
+app.command("plan")(plan.plan)
 app.command("train")(train.train)
 app.command("eval")(evaluate.evaluate)
 app.command("generate")(generate.generate)

@@ -19,3 +19,15 @@ def parse_size(text: str | None) -> int | None:
     if not match or float(match[1]) <= 0:
         raise UsageError(f"{text!r} is no size: write it like 64MB, 64MiB or 1.5G")
     return int(float(match[1]) * _UNITS[match[2] or ""])
+
+
+def parse_count(text: str | None) -> float:
+    """Return the number that ``300B``, ``1.5T`` or ``20000`` stand for: k, M, B and T are powers of a thousand.
+
+    Raises:
+        UsageError: it is no number.
+    """
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMBGT]?)", (text or "").strip().upper())
+    if not match or float(match[1]) <= 0:
+        raise UsageError(f"{text!r} is no number: write it like 300B, 1.5T or 20000")
+    return float(match[1]) * {"": 1.0, "K": 1e3, "M": 1e6, "B": 1e9, "G": 1e9, "T": 1e12}[match[2]]

@@ -1,0 +1,147 @@
+"""What one device holds while a model trains on it, by what it is for.
+
+Weights and their states: AdamW in fp32 has a weight, a gradient and two moments of 4 bytes a parameter, 16 in all
+(Rajbhandari et al. 2020, "ZeRO", section 3.1); amp adds a working copy of weights and gradients in 2 bytes each.
+ZeRO-1 splits the moments over the data-parallel devices. Activations are what the backward pass of each operation of
+our decoder reads again, after Korthikanti et al. 2023, "Reducing activation recomputation", section 4, restated for
+RMSNorm, SwiGLU and grouped heads, without dropout. With recompute only the input of each layer stays, and one layer
+at a time is computed anew.
+"""
+
+from dataclasses import dataclass, replace
+
+from mrprep.training.config import ModelConfig
+
+_FP32, _HALF = 4, 2
+_LOGIT_COPIES = 3
+"""Logits, their softmax and their gradient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How a model is trained."""
+
+    seq: int
+    """Tokens a row."""
+    micro: int
+    """Rows a forward pass of one device."""
+    accumulate: int = 1
+    """Forward passes a step."""
+    dp: int = 1
+    """Copies of the model."""
+    tp: int = 1
+    """Devices a layer is split over."""
+    pp: int = 1
+    """Stages that the layers are split into."""
+    amp: bool = False
+    """Work in 2 bytes, with fp32 master weights."""
+    recompute: bool = False
+    """Compute activations anew in the backward pass."""
+    zero: int = 0
+    """1: optimizer states are split over the copies of the model."""
+    fused_attention: bool = False
+    """Attention keeps no scores (Dao et al. 2022); only on Ascend."""
+
+    @property
+    def devices(self) -> int:
+        """How many there are."""
+        return self.dp * self.tp * self.pp
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Bytes on the device that holds most."""
+
+    weights: float
+    """What is multiplied, and with amp the fp32 masters."""
+    gradients: float
+    optimizer: float
+    activations: float
+    """Of all layers on the device."""
+    logits: float
+
+    @property
+    def total(self) -> float:
+        """All of it."""
+        return self.weights + self.gradients + self.optimizer + self.activations + self.logits
+
+
+def memory(model: ModelConfig, layout: Layout) -> Memory:
+    """Return what the fullest device holds: with pipeline stages the first, which has most rows in flight."""
+    parameters = _parameters(model, layout)
+    half = _HALF if layout.amp else 0
+    accumulated = _FP32 if layout.accumulate > 1 else 0
+    split = layout.dp if layout.zero else 1
+    wide = _HALF if layout.amp else _FP32
+    tokens = layout.micro * layout.seq
+    return Memory(
+        weights=parameters * (_FP32 + half),
+        gradients=parameters * (_FP32 + half + accumulated),
+        optimizer=parameters * 2 * _FP32 / split,
+        activations=_activations(model, layout) * wide,
+        logits=tokens * model.vocab_size / layout.tp * _LOGIT_COPIES * _FP32,
+    )
+
+
+def layer_activations(model: ModelConfig, layout: Layout) -> float:
+    """Return the numbers that one layer keeps for its backward pass."""
+    width, inner = model.hidden_size, model.intermediate_size
+    heads, kv = model.num_attention_heads, 2 * model.num_key_value_heads * model.head_dim
+    norms = 2 * 3 * width
+    attention = (width + 2 * heads * model.head_dim + kv) / layout.tp
+    scores = 0 if layout.fused_attention else 2 * heads * layout.seq / layout.tp
+    feed_forward = 4 * inner / layout.tp
+    return layout.micro * layout.seq * (norms + attention + scores + feed_forward)
+
+
+def _activations(model: ModelConfig, layout: Layout) -> float:
+    """Return the numbers kept by all layers of a device, for all rows in flight."""
+    layers = -(-model.num_hidden_layers // layout.pp)
+    in_flight = min(layout.pp, layout.accumulate)
+    layer = layer_activations(model, layout)
+    if not layout.recompute:
+        return layers * in_flight * layer
+    return layers * in_flight * layout.micro * layout.seq * model.hidden_size + layer
+
+
+def _parameters(model: ModelConfig, layout: Layout) -> float:
+    """Return the parameters on one device; embeddings are split by tensor parallelism and stand on the end stages."""
+    embeddings = model.vocab_size * model.hidden_size
+    tables = embeddings * (1 if model.tie_word_embeddings else 2)
+    blocks = model.parameter_count - tables
+    stages = blocks / layout.pp
+    return (stages + (tables if layout.pp == 1 else embeddings)) / layout.tp
+
+
+@dataclass(frozen=True, slots=True)
+class Saving:
+    """What changing one thing would save."""
+
+    what: str
+    bytes: float
+    price: str
+
+
+def savings(model: ModelConfig, layout: Layout) -> list[Saving]:
+    """Return what each way to need less would save on a device, in the order in which to try them."""
+    before = memory(model, layout).total
+    ways = [
+        ("--recompute", replace(layout, recompute=True), "about a third more computing"),
+        ("half the micro batch, twice the accumulation", _halved(layout), "smaller products, some speed"),
+        ("--zero 1", replace(layout, zero=1), "one more exchange of weights a step"),
+        ("--amp O2", replace(layout, amp=True), "a loss scale to watch; slower on a CPU"),
+        ("2-way tensor parallel", _tensor(layout), "two exchanges a layer; only within a node"),
+        ("half the row length", replace(layout, seq=max(1, layout.seq // 2)), "a shorter context"),
+    ]
+    found = [Saving(what, before - memory(model, other).total, price) for what, other, price in ways if other != layout]
+    return [saving for saving in found if saving.bytes > 0]
+
+
+def _halved(layout: Layout) -> Layout:
+    if layout.micro == 1:
+        return layout
+    return replace(layout, micro=layout.micro // 2, accumulate=layout.accumulate * 2)
+
+
+def _tensor(layout: Layout) -> Layout:
+    return replace(layout, tp=layout.tp * 2, dp=layout.dp // 2) if layout.dp % 2 == 0 else layout

@@ -1,0 +1,162 @@
+"""What a sample says about the documents and tokens of a corpus."""
+
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mrprep.config import Pipeline
+from mrprep.document import Document, MapItem
+from mrprep.estimate.ranges import F64, Range, per_byte
+from mrprep.estimate.sample import Sample, Take
+from mrprep.stages import clean
+from mrprep.stages import filter as filtering
+from mrprep.tokenizers.protocol import Tokenizer
+from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.tokenizers.train import train
+
+_ENOUGH = 4_000_000
+"""Bytes of text that a vocabulary is trained on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A corpus before duplicates go."""
+
+    documents: Range
+    """That are read."""
+    kept: Range
+    """That pass the map stages."""
+    bytes: Range
+    """Of text as read, UTF-8."""
+    kept_bytes: Range
+    """Of cleaned text that passes."""
+    tokens: Range
+    """Of it, an EOD a document counted."""
+    dropped: Mapping[str, float]
+    """Reason of the filter -> share of the stretches that were looked at."""
+    vocab_size: int
+    id_bytes: float
+    """Bytes that a token takes in a shard: MindRecord stores an integer in 1, 2 or 4 bytes and 2 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A sample taken through the stages."""
+
+    text: Text
+    passed: Mapping[int, str]
+    """Index of a take -> its cleaned text, of those that pass the filter."""
+    rates: Mapping[str, float]
+    """Phase -> bytes of text a second of one core."""
+
+    def first_stretches(self, sample: Sample) -> list[str]:
+        """Return the texts that pass of whole documents, and of long ones their beginnings."""
+        return [text for index, text in self.passed.items() if sample.takes[index].at == 0]
+
+
+def measure(sample: Sample, pipeline: Pipeline, seed: int) -> Measured:
+    """Clean, filter and tokenize a sample as a build would, and scale up.
+
+    Raises:
+        MrprepError: the given tokenizer is none, or there is no text to train one on.
+    """
+    started = time.process_time()
+    passed, dropped = _passed(sample.takes, pipeline)
+    mapped = time.process_time()
+    tokenizer = _tokenizer(passed, pipeline)
+    tokenizing = time.process_time()
+    counts, id_bytes = _tokens(list(passed.values()), tokenizer)
+    ended = time.process_time()
+    columns = _Columns(sample.takes, passed, counts, sample.read_share)
+    scale = 1 / sample.read_share
+    size = Range.exact(sample.bytes * scale)
+    documents = Range.exact(sample.documents * scale)
+    kept = columns.ratio(columns.kept, columns.whole, seed) * documents.mid
+    tokens = columns.ratio(columns.tokens, columns.size, seed) * size.mid
+    drawn = float(columns.size.sum())
+    text = Text(
+        documents=documents,
+        kept=kept,
+        bytes=size,
+        kept_bytes=columns.ratio(columns.kept_bytes, columns.size, seed) * size.mid,
+        tokens=tokens.plus(kept),
+        dropped={reason: count / max(1, len(sample.takes)) for reason, count in dropped.most_common()},
+        vocab_size=tokenizer.vocab_size,
+        id_bytes=id_bytes,
+    )
+    rates = {"map": drawn / max(1e-9, mapped - started), "tokenize": drawn / max(1e-9, ended - tokenizing)}
+    return Measured(text, passed, rates)
+
+
+def _passed(takes: Sequence[Take], pipeline: Pipeline) -> tuple[dict[int, str], Counter[str]]:
+    """Return the cleaned texts of the takes that pass, by their indices, and what the others were dropped for."""
+    numbers = {id(take.document.place): number for number, take in enumerate(takes)}
+    passed, dropped = dict[int, str](), Counter[str]()
+    for item in _mapped([take.document for take in takes], pipeline):
+        if isinstance(item, Document):
+            passed[numbers[id(item.place)]] = item.text
+        else:
+            dropped[item.reason] += 1
+    return passed, dropped
+
+
+def _mapped(documents: Iterable[Document], pipeline: Pipeline) -> Iterable[MapItem]:
+    if "clean" in pipeline.stages:
+        documents = (item for item in clean.clean(documents, pipeline.clean) if isinstance(item, Document))
+    return filtering.filter_documents(documents, pipeline.filter) if "filter" in pipeline.stages else documents
+
+
+def _tokenizer(passed: Mapping[int, str], pipeline: Pipeline) -> Tokenizer:
+    """Open the given model, or train one as the build would: on every second stretch, the others tell its worth."""
+    options = pipeline.tokenize
+    if options.model is not None:
+        return open_sentencepiece(options.model, eod=options.eod)
+    texts, size = [], 0
+    for text in list(passed.values())[::2]:
+        if size < _ENOUGH:
+            texts.append(text)
+            size += len(text.encode())
+    with tempfile.TemporaryDirectory(prefix="mrprep-plan-") as folder:
+        path = Path(folder, "tokenizer.model")
+        train(texts, path, vocab_size=options.vocab_size, model_type=options.model_type)
+        return open_sentencepiece(path)
+
+
+def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[npt.NDArray[np.int64], float]:
+    """Return the tokens of each text, and the bytes a token takes in a shard."""
+    ids, starts = tokenizer.encode_batch(texts)
+    if not ids.size:
+        return np.diff(starts), 4.25
+    width = np.where(ids < 1 << 7, 1, np.where(ids < 1 << 15, 2, 4))
+    return np.diff(starts), float(width.mean()) + 0.25
+
+
+class _Columns:
+    """Of each take: its bytes, its part of a document, and what is left of it."""
+
+    def __init__(
+        self, takes: Sequence[Take], passed: Mapping[int, str], counts: npt.NDArray[np.int64], read_share: float
+    ) -> None:
+        def column(values: Sequence[float]) -> F64:
+            return np.array(values, np.float64)
+
+        self.size = column([take.size for take in takes])
+        self.whole = column([take.whole for take in takes])
+        where = np.array(list(passed), np.int64)
+        self.kept, self.kept_bytes, self.tokens = (np.zeros(len(takes)) for _ in range(3))
+        self.kept[where] = self.whole[where]
+        self.kept_bytes[where] = [len(text.encode()) for text in passed.values()]
+        self.tokens[where] = counts
+        units = np.array([take.unit for take in takes], np.int64)
+        alone = np.arange(len(takes), dtype=np.int64)
+        self._groups = alone if read_share > 0.999 else np.unique(units, return_inverse=True)[1]
+
+    def ratio(self, amounts: F64, sizes: F64, seed: int) -> Range:
+        """Return the ratio of two columns with its range."""
+        return per_byte(amounts, sizes, self._groups, seed)

@@ -1,7 +1,7 @@
 """How much computing a training is, and how long it takes.
 
-A token costs 6 operations a number of the matrices (2 forward, 4 backward: Kaplan et al. 2020, section 2.1) and 12 x layers x width
-x row length for attention (Chowdhery et al. 2022, "PaLM", appendix B, which also defines MFU).
+A token costs 6 operations a number of the matrices (2 forward, 4 backward: Kaplan et al. 2020, section 2.1) and
+12 x layers x width x row length for attention (Chowdhery et al. 2022, "PaLM", appendix B, which also defines MFU).
 """
 
 from dataclasses import dataclass

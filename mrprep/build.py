@@ -111,8 +111,8 @@ def duplicate_share(pipeline: Pipeline, options: RunOptions, say: Say) -> float:
     found = plan(pipeline.source, None, strict=options.strict)
     request = Request.of(pipeline, found, hashed=False)
     with TemporaryDirectory(prefix="mrprep-scan-") as folder, _working(request, Path(folder), options, say) as work:
-        _, deduped = _deduped(work, request, found, options)
-        return float((np.load(deduped / "verdict.npy") != -1).mean()) if deduped else 0.0
+        verdict = _texts(work, request, found, options).verdict
+        return float((np.load(verdict) != -1).mean()) if verdict else 0.0
 
 
 @contextmanager

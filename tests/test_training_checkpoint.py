@@ -1,6 +1,7 @@
 """Checkpoints and metrics on disk. No MindSpore."""
 
 import json
+import resource
 
 import numpy as np
 import pytest
@@ -66,6 +67,21 @@ def test_a_half_written_one_is_no_checkpoint_and_is_replaced(tmp_path):
     assert checkpoint.latest(tmp_path) is None
     checkpoint.save(tmp_path, _snapshot(5), keep=1)
     assert [p.name for p in tmp_path.iterdir()] == ["step-00000005"]
+
+
+def test_one_that_cannot_be_written_is_a_sentence_and_leaves_nothing(tmp_path):
+    """As on a full disk; here no file may grow beyond a thousand bytes."""
+    checkpoint.save(tmp_path, _snapshot(5), keep=1)
+    big = checkpoint.Snapshot(_snapshot(10).state, {"a": np.zeros(1 << 16, np.float32)}, {}, {})
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(MrprepError, match=r"the checkpoint of step 10 cannot be written to .*: make room there"):
+            checkpoint.save(tmp_path, big, keep=1)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [p.name for p in tmp_path.iterdir()] == ["step-00000005"]
+    assert checkpoint.latest(tmp_path)[1].step == 5
 
 
 def _metric(step, loss=1.0):

@@ -190,10 +190,8 @@ def suffer(name, fault, build, out):
         for line in again.log.read_text().splitlines()
         if line.startswith(("going on", "step ")) or "passed over" in line
     ]
-    print(
-        f"{name:<42} {seconds:5.1f} s  left {len(left)}  again {'ok' if code == 0 else code}: {'; '.join(on)}\n    {told}",
-        flush=True,
-    )
+    ended = "ok" if code == 0 else code
+    print(f"{name:<42} {seconds:5.1f} s  left {left or 0}  again {ended}: {'; '.join(on)}\n    {told}", flush=True)
 
 
 def main():

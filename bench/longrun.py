@@ -104,7 +104,7 @@ def go(work, ranks, seconds):
     build, run = work / "build", work / "run"
     if not build.exists():
         shape = ["--seq", 512, "--vocab-size", 8000, "--valid", 0.01]
-        subprocess.run(command("build", *INPUTS, "--out", build, *shape), check=True, stderr=subprocess.DEVNULL)
+        subprocess.run(command("build", *INPUTS, "--out", build, *shape), check=True, capture_output=True)
     clean = True
     for number, how in enumerate(["kill -9 parent", "kill -9 rank", "SIGTERM"], 1):
         leg = Leg(build, run, ranks, UNENDING)

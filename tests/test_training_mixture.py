@@ -3,6 +3,7 @@
 import json
 import re
 from itertools import chain
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from mrprep.cli.app import run as mrprep
 from mrprep.errors import MrprepError
 from mrprep.training import checkpoint, metrics
 from mrprep.training.mixture import read_mixture, valid_mixture
-from mrprep.training.rows import batches
+from mrprep.training.rows import batches, describe_damage
 from mrprep.training.run import train
 from mrprep.training.settings import LoopOptions
 
@@ -119,6 +120,55 @@ def test_an_id_beyond_the_vocabulary_is_a_sentence_with_shard_and_row(tmp_path, 
     next(read)
     with pytest.raises(MrprepError, match=rf"b/train/train-00001\.mindrecord row 32 holds id {wrong}, .*has 300"):
         next(read)
+
+
+@pytest.fixture(scope="module")
+def texts(tmp_path_factory):
+    """Two builds of real text with one tokenizer: a document a line, 40 lines each."""
+    folder = tmp_path_factory.mktemp("texts")
+    draws = np.random.default_rng(0)
+    words = ["".join(draws.choice(list("abcdefgh"), 4)) for _ in range(60)]
+    model = []
+    for name in ("a", "b"):
+        lines = [" ".join([name, str(k), *draws.choice(words, 12)]) for k in range(40)]
+        (folder / f"{name}.txt").write_text("\n".join(lines) + "\n")
+        source = f'[[source]]\nname = "{name}"\npath = "{name}.txt"\ndocuments = "line"\n'
+        stages = 'stages = ["clean", "tokenize", "pack", "shard"]\n'
+        (folder / f"{name}.toml").write_text(f"{stages}{source}[pack]\nseq = 32\n")
+        out = ["--out", str(folder / f"{name}.build"), *(model or ["--vocab-size", "340"])]
+        assert mrprep(["build", "--pipeline", str(folder / f"{name}.toml"), *out]) == 0
+        model = ["--tokenizer", str(folder / "a.build/tokenizer/tokenizer.model")]
+    return [folder / "a.build", folder / "b.build"]
+
+
+def test_an_incident_names_the_build_of_each_row(texts, tmp_path):
+    from mrprep.training import incident
+
+    mixture = read_mixture(texts)
+    seq = mixture.like.seq
+    rows = [mixture.parts[0].rows + 3, 2, mixture.parts[0].rows]
+    scored = [
+        incident.Scored(0, row, np.full(seq, loss, np.float32), np.ones(seq, np.float32))
+        for row, loss in zip(rows, (1.0, 3.0, 2.0), strict=True)
+    ]
+    path = incident.write(tmp_path, {"step": 7, "reason": "a test"}, scored, mixture)
+    told = json.loads((path / "incident.json").read_text())["rows"]
+    assert [(row["build"], row["row"], row["loss"]) for row in told] == [
+        (str(texts[0]), "train-00000:2", 3.0),
+        (str(texts[1]), "train-00000:0", 2.0),
+        (str(texts[1]), "train-00000:3", 1.0),
+    ]
+    for row in told:
+        letter = Path(row["build"]).name[0]
+        assert row["documents"]
+        for document in row["documents"]:
+            assert document["place"].startswith(f"{letter}.txt:")
+    assert f"train-00000:3  of {texts[1]}  rank 0" in (path / "incident.txt").read_text()
+
+
+def test_damage_names_the_documents_of_the_row(texts):
+    shards = read_mixture(texts).parts[1]
+    assert re.search(r"row 2 holds id 999, .* \(documents of the row: b\.txt:\d+", describe_damage(shards, 2, 999))
 
 
 def test_a_run_on_two_builds_goes_on_exactly(two, tmp_path):

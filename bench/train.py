@@ -70,17 +70,18 @@ def _plain_finish(optimizer, rank, ranks, clip):  # noqa: ARG001
 
     def finish(sums, plan, wish):
         gradients, loss, tokens, peak = sums[:-3], sums[-3], sums[-2], sums[-1]
-        squares = ops.zeros((), ms.float32)
+        squares = ()
         for g in gradients:
-            squares = squares + (g * g).sum()
+            squares = (*squares, (g * g).sum())
         share = 1.0 / tokens
-        norm, mean = ops.sqrt(squares) * share, loss * share
+        norms, mean = ops.sqrt(ops.stack(squares)) * share, loss * share
+        norm = ops.sqrt((norms * norms).sum())
         factor = share * ops.minimum(ms.Tensor(1.0, ms.float32), clip / (norm + 1e-6))
         scaled = ()
         for g in gradients:
             scaled = (*scaled, g * factor)
         optimizer(scaled, plan[0])
-        return ops.stack((mean, norm, peak, tokens, ops.ones((), ms.float32), wish))
+        return ops.concat((ops.stack((mean, norm, peak, tokens, ops.ones((), ms.float32), wish)), norms))
 
     return finish
 

@@ -41,6 +41,7 @@ LAYERS = [
         "dryrun",
         "preview",
         "training",
+        "report",
         "doctor",
         "estimate",
     },

@@ -142,6 +142,8 @@ def test_padding_is_no_target_and_splitting_a_batch_changes_nothing(ms):
     assert one.peak == pytest.approx(max(sum(losses[a:b]) / SEQ for a, b in pairwise(ends)), abs=1e-5)
     assert (two.loss, two.peak) == pytest.approx((one.loss, one.peak), abs=1e-6)
     assert two.norm == pytest.approx(one.norm, rel=1e-5)
+    assert two.norms == pytest.approx(one.norms, rel=1e-4)
+    assert sum(norm**2 for norm in one.norms) == pytest.approx(one.norm**2, rel=1e-5)
     for name, value in _weights(halves).items():
         assert np.abs(value - _weights(whole)[name]).max() < 1e-5, name
 

@@ -19,6 +19,7 @@ from mrprep.cli import (
     evaluate,
     generate,
     plan,
+    report,
     show,
     tokenizer,
     train,
@@ -55,6 +56,7 @@ app.command("build")(build.build)
 app.command("audit")(audit.audit)
 app.command("plan")(plan.plan)
 app.command("train")(train.train)
+app.command("report")(report.report)
 app.command("eval")(evaluate.evaluate)
 app.command("generate")(generate.generate)
 app.command("clean")(clean.clean)

@@ -64,6 +64,13 @@ def train(
     on_spike: Annotated[
         Literal["skip", "stop", "ignore"], typer.Option(help="A step whose loss or norm is far out.")
     ] = "skip",
+    spikes_in_a_row: Annotated[int, typer.Option(help="So many in a row end the run.", min=1)] = 5,
+    layer_norms: Annotated[
+        int | None, typer.Option(help="Steps between gradient norms of each weight.", min=1, show_default=False)
+    ] = None,
+    peak_tflops: Annotated[
+        float | None, typer.Option(help="Of one rank's device at its best: MFU is told.", show_default=False)
+    ] = None,
     hang_after: Annotated[float, typer.Option(help="Seconds without a sign of life that end the run.")] = 600.0,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Write scalars for it to RUN/tensorboard.")
@@ -107,6 +114,9 @@ def train(
             valid_every=valid_every,
             valid_rows=valid_rows,
             on_spike=on_spike,
+            spikes_in_a_row=spikes_in_a_row,
+            layer_norms=layer_norms,
+            peak_tflops=peak_tflops,
             hang_after=hang_after,
             weight_decay=weight_decay,
             decay_embeddings=decay_embeddings,

@@ -8,7 +8,17 @@ from typing import Any
 
 from mrprep.training.settings import Settings
 
-_HOUSEKEEPING = {"save_every", "save_minutes", "keep", "keep_every", "valid_every", "valid_rows", "hang_after"}
+_HOUSEKEEPING = {
+    "save_every",
+    "save_minutes",
+    "keep",
+    "keep_every",
+    "valid_every",
+    "valid_rows",
+    "hang_after",
+    "layer_norms",
+    "peak_tflops",
+}
 _ELSEWHERE = {"builds", "mix", "run", "model", "init_from", "schedule"}
 _SCHEDULE = {"peak": "lr", "total": "steps"}
 

@@ -1,6 +1,6 @@
-"""``metrics.jsonl``, a line a step, and ``valid.jsonl``: appended and flushed, so a run can be followed as it goes."""
+"""``metrics.jsonl``, a line a step, ``valid.jsonl``, ``layers.jsonl``: appended and flushed as a run goes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, TypedDict
 
@@ -12,6 +12,8 @@ class Metric(TypedDict):
 
     step: int
     """Counted from 1: steps done."""
+    at: float
+    """When it was done, seconds since the epoch."""
     loss: float | None
     """Mean cross entropy a token, nats; null when not finite."""
     lr: float
@@ -28,6 +30,12 @@ class Metric(TypedDict):
     """Wall time of this step, reading its rows counted."""
     waited: float
     """Seconds of them blocked in the dataset's next()."""
+    communication: float | None
+    """Seconds that a step's sums over the ranks take, timed alone now and then; null until they were timed."""
+    memory: int
+    """Bytes of rank 0 in memory (RSS)."""
+    device_memory: int | None
+    """Bytes held on its device; null where MindSpore does not count, as on CPU."""
     skipped: bool
     """Whether the update was not made: not finite, or far out."""
 
@@ -47,6 +55,15 @@ class Validation(TypedDict):
     """Targets looked at."""
 
 
+class LayerNorms(TypedDict):
+    """A line of ``layers.jsonl``."""
+
+    step: int
+    """Steps done."""
+    norms: dict[str, float | None]
+    """Name of a weight -> L2 norm of its mean gradient, before clipping; null when not finite."""
+
+
 def told(valid: Validation) -> str:
     """Return a look at the valid split in words."""
     per_byte = valid["bits_per_byte"]
@@ -60,7 +77,7 @@ class MetricsFile:
     def __init__(self, path: Path) -> None:
         self._file: IO[bytes] = path.open("ab")
 
-    def write(self, metric: Metric | Validation) -> None:
+    def write(self, metric: Metric | Validation | LayerNorms) -> None:
         """Append one line."""
         self._file.write(orjson.dumps(metric) + b"\n")
         self._file.flush()
@@ -68,6 +85,32 @@ class MetricsFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class StepLog:
+    """Writes what is known of each step; close it at the end.
+
+    Args:
+        run: directory of the run.
+        weights: their names, in the order in which their norms come.
+        every: steps between two lines of ``layers.jsonl``; none if None.
+    """
+
+    def __init__(self, run: Path, weights: Sequence[str], every: int | None) -> None:
+        self._metrics, self._weights, self._every = MetricsFile(run / "metrics.jsonl"), weights, every
+        self._layers = MetricsFile(run / "layers.jsonl") if every else None
+
+    def write(self, metric: Metric, norms: Sequence[float]) -> None:
+        """Append a step; ``norms``: of the gradient of each weight."""
+        self._metrics.write(metric)
+        if self._layers and self._every and metric["step"] % self._every == 0:
+            self._layers.write({"step": metric["step"], "norms": dict(zip(self._weights, norms, strict=True))})
+
+    def close(self) -> None:
+        """Close the files."""
+        self._metrics.close()
+        if self._layers:
+            self._layers.close()
 
 
 class Follower:

@@ -3,19 +3,20 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from mrprep import order
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training import checkpoint, metrics, msrun, rundir
+from mrprep.training import checkpoint, history, metrics, msrun, rundir, suspects
 from mrprep.training.config import ModelConfig
 from mrprep.training.initial import begin
 from mrprep.training.intact import Hashing
 from mrprep.training.launch import run_ranks
 from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.presets import resolve
-from mrprep.training.progress import Watch
+from mrprep.training.progress import Watch, Work
 from mrprep.training.scalars import Scalars
 from mrprep.training.schedule import Schedule, ScheduleOptions
 from mrprep.training.settings import LoopOptions, Settings
@@ -112,7 +113,10 @@ def train(
         for line in _plan(settings, mixture, done):
             say(line)
         scalars = Scalars(settings.run, done) if tensorboard and done < total else None
-        number = _run(settings, done, say, scalars) if done < total else None
+        number = None
+        if done < total:
+            with history.kept(settings.run, done, total, f"ranks: {settings.ranks}"):
+                number = _run(settings, _work(settings, mixture, done), say, scalars)
         return _result(settings, number)
 
 
@@ -170,7 +174,7 @@ def _plan(settings: Settings, mixture: Mixture, done: int) -> list[str]:
     return lines
 
 
-def _run(settings: Settings, done: int, say: Callable[[str], None], scalars: Scalars | None) -> int | None:
+def _run(settings: Settings, work: Work, say: Callable[[str], None], scalars: Scalars | None) -> int | None:
     """Train, and return the signal that ended it early, if one did."""
     if msrun.ranks():
         return msrun.join(settings)
@@ -182,8 +186,14 @@ def _run(settings: Settings, done: int, say: Callable[[str], None], scalars: Sca
         watch.update()
 
     follower = metrics.Follower(settings.run / "metrics.jsonl")
-    with Watch(follower, done, settings.schedule.total, say, scalars) as watch:
+    with Watch(follower, work, say, scalars, partial(suspects.told, settings.builds)) as watch:
         return run_ranks(command, settings.ranks, settings.run / "logs", look, settings.hang_after)
+
+
+def _work(settings: Settings, mixture: Mixture, done: int) -> Work:
+    peak = settings.peak_tflops and settings.peak_tflops * 1e12 * settings.ranks
+    flops = settings.model.flops_per_token(settings.train_seq or mixture.like.seq)
+    return Work(done, settings.schedule.total, flops, peak)
 
 
 def _result(settings: Settings, number: int | None) -> Result:
@@ -205,5 +215,5 @@ def _result(settings: Settings, number: int | None) -> Result:
         lines[-1]["loss"],
         state.tokens,
         valid,
-        verdict(lines[len(lines) // 2 :]),
+        verdict(lines[len(lines) // 2 :], partial(suspects.told, settings.builds)),
     )

@@ -36,6 +36,16 @@ def held(run: Path) -> Iterator[None]:
         yield
 
 
+def at_work(run: Path) -> bool:
+    """Return whether a trainer is at work in a run."""
+    with (run / LOCK).open() as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
 def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None], *, new_data: bool = False) -> int:
     """Write the settings, cut the metrics back to the newest checkpoint, and return the steps it has done.
 
@@ -64,7 +74,7 @@ def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None]
         changed = changes.told(state.settings, settings)
         if changed:
             say(changed)
-    for name in ("metrics.jsonl", "valid.jsonl"):
+    for name in ("metrics.jsonl", "valid.jsonl", "layers.jsonl"):
         metrics.cut_after(run / name, done)
     (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")
     return done

@@ -6,7 +6,7 @@ from typing import Any
 from mrprep.errors import MrprepError
 from mrprep.training.metrics import Metric
 
-_SHOWN = ("loss", "lr", "norm", "tokens_per_s", "waited")
+_SHOWN = ("loss", "lr", "norm", "peak", "tokens_per_s", "waited", "communication", "memory")
 
 
 class Scalars:

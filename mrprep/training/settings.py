@@ -43,6 +43,10 @@ class LoopOptions(Options):
     """What becomes of the update of a step that is far out; one that is not finite is never made."""
     spikes_in_a_row: int = Field(default=5, ge=1)
     """Skipped steps in a row that end the run."""
+    layer_norms: int | None = Field(default=None, ge=1)
+    """Steps between two lines of ``layers.jsonl``, the gradient's norm of each weight; none if None."""
+    peak_tflops: float | None = Field(default=None, gt=0)
+    """TFLOPs a second of one rank's device at its best, against which MFU is told; FLOPs a second are if None."""
     hang_after: float = Field(default=600, gt=0)
     """Seconds without a sign of life of any rank that end the run."""
     clip: float = Field(default=1.0, gt=0)

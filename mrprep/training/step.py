@@ -41,6 +41,8 @@ class Outcome:
     """Whether loss, norm or peak was not below its limit, so that no weight changed."""
     stop: bool
     """Whether a rank was asked to stop."""
+    norms: tuple[float, ...]
+    """L2 norm of the mean gradient of each weight, before clipping."""
 
     @property
     def seen(self) -> Seen:
@@ -105,8 +107,8 @@ class TrainStep:
             for columns in micro_batches:
                 self._add(*columns)
             outcome = self._apply(plan, wish)
-        loss, norm, peak, tokens, updated, stops = outcome.asnumpy().tolist()
-        return Outcome(loss, norm, peak, round(tokens), not updated, stops > 0)
+        loss, norm, peak, tokens, updated, stops, *norms = outcome.asnumpy().tolist()
+        return Outcome(loss, norm, peak, round(tokens), not updated, stops > 0, tuple(norms))
 
 
 def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]], z_loss: float) -> Compiled:
@@ -134,7 +136,7 @@ def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]
 
 
 def _finish(optimizer: nn.Cell, rank: int, ranks: int, clip: float) -> Compiled:
-    """Return (sums and peak of this rank, plan, wish) -> [loss, norm, peak, tokens, updated, wishes], after the update.
+    """Return (sums and peak of this rank, plan, wish) -> what ``Outcome`` holds, after the update.
 
     Only sums are known to AllReduce on CPU, so each rank puts its peak in a place of its own.
     """
@@ -150,15 +152,16 @@ def _finish(optimizer: nn.Cell, rank: int, ranks: int, clip: float) -> Compiled:
     def finish(sums: tuple[Tensor, ...], plan: Tensor, wish: Tensor) -> Tensor:
         sums = reduce((*sums[:-1], wish, sums[-1] * own_place))
         gradients, loss, tokens, wishes, peak = sums[:-4], sums[-4], sums[-3], sums[-2], sums[-1].max()
-        squares = ops.zeros((), ms.float32)
+        squares: Sums = ()
         for g in gradients:
-            squares = squares + (g * g).sum()
+            squares = (*squares, (g * g).sum())
         share = 1.0 / tokens
-        norm, mean = ops.sqrt(squares) * share, loss * share
+        norms, mean = ops.sqrt(ops.stack(squares)) * share, loss * share
+        norm = ops.sqrt((norms * norms).sum())
         good = ops.logical_and(ops.logical_and(mean < plan[1], norm < plan[2]), peak < plan[3])
         if good:
             update(gradients, share * ops.minimum(Tensor(1.0, ms.float32), clip / (norm + 1e-6)), plan[0])
-        return ops.stack((mean, norm, peak, tokens, good.astype(ms.float32), wishes))
+        return ops.concat((ops.stack((mean, norm, peak, tokens, good.astype(ms.float32), wishes)), norms))
 
     return finish
 

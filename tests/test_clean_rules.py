@@ -27,6 +27,8 @@ TABLE = [
     ("controls", "ab\bc\x07bell\x7fdel\x9fc1\x00", "abcbelldelc1", 5),
     ("line_ends", "a\r\nb\rc\x0bd\x0ce\x85f\u2028g\u2029h", "a\nb\nc\nd\ne\nf\ng\nh", 7),
     ("line_ends", "page1\fpage2", "page1\npage2", 1),
+    ("line_ends", "a\r\nb\r\nc", "a\nb\nc", 2),
+    ("line_ends", "a\n\rb\r\r\nc", "a\n\nb\n\nc", 3),
     ("byte_order_marks", "上半。\ufeff下半。", "上半。下半。", 1),
     ("bidi", "user\u202enimda\u202c \u2066x\u2069\u200f", "usernimda x", 5),
     ("soft_hyphens", "Sil\xadben\xadtrennung", "Silbentrennung", 2),
@@ -91,6 +93,11 @@ SWITCHES = [row for row in TABLE if row[0] not in {"nfc"}]
 @pytest.mark.parametrize(("rule", "before"), [row[:2] for row in SWITCHES])
 def test_switched_off_leaves_it_to_nobody(rule: str, before: str) -> None:
     assert rule not in cleaned(before, **{rule: False}).edits
+
+
+def test_controls_glue_no_lines() -> None:
+    kept = "a\x85b\u2028c\rd"
+    assert cleaned(kept, line_ends=False).text == kept
 
 
 def test_pieces_keep_their_ends() -> None:

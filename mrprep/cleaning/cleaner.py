@@ -10,8 +10,8 @@ from collections.abc import Generator, Iterator, Sequence
 from mrprep.cleaning.forms import COMPOSED
 from mrprep.cleaning.rule import Rule
 
-SAFE = f"\t\n -~\xa0-\xac\xae-\xff{COMPOSED}"
-"""Ranges of characters that trigger no rule; tests hold every trigger against them."""
+SAFE = f"\t\n\r -~\xa0-\xac\xae-\xff{COMPOSED}"
+r"""Ranges of characters that trigger no rule, ``\r`` among them, whose rule has no trigger; tests hold all against them."""
 
 _SAFE = re.compile(f"[{SAFE}]*+")
 _SAFE_RUN = re.compile(f"[{SAFE}]++")
@@ -54,8 +54,7 @@ class Cleaner:
             text = yield from _step(rule, text)
 
     def _called_for(self, text: str) -> Sequence[Rule]:
-        scanned = _SAFE.match(text)
-        if scanned is not None and scanned.end() == len(text):
+        if _SAFE.fullmatch(text):
             return self._untriggered
         unsafe = _SAFE_RUN.sub("", text)
         return [rule for rule in self._characters if rule.trigger is None or rule.trigger.search(unsafe)]

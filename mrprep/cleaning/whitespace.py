@@ -6,15 +6,17 @@ What stands inside a line or begins it stays as it is: two U+3000 are how a Chin
 import operator
 import re
 
+_TRAILING = re.compile(r"\n(?<=[^\S\n]\n)")
 _BLANK_RUN = re.compile(r"\n{4,}")
 
 
 def trailing_space(text: str) -> tuple[str, int]:
     """Remove white space at the end of each line, counted in lines."""
+    if not _TRAILING.search(text) and (text[-1:] == "\n" or not text[-1:].isspace()):
+        return text, 0
     lines = text.split("\n")
     stripped = list(map(str.rstrip, lines))
-    changed = sum(map(operator.ne, lines, stripped))
-    return ("\n".join(stripped), changed) if changed else (text, 0)
+    return "\n".join(stripped), sum(map(operator.ne, lines, stripped))
 
 
 def blank_lines(text: str) -> tuple[str, int]:

@@ -89,6 +89,7 @@ class Options(BaseOptions):
 
 _CHARACTERS: Sequence[Rule] = (
     Rule("mojibake", mojibake.mojibake),
+    Rule("line_ends", controls.carriage_returns),
     Rule("line_ends", controls.line_ends, controls.LINE_END),
     Rule("ansi", controls.ansi, controls.ESCAPE),
     Rule("overstrike", controls.overstrike, controls.BACKSPACE),

@@ -11,7 +11,7 @@ from mrprep.cleaning.forms import COMPOSED
 from mrprep.cleaning.rule import Rule
 
 SAFE = f"\t\n\r -~\xa0-\xac\xae-\xff{COMPOSED}"
-r"""Ranges of characters that trigger no rule, ``\r`` among them, whose rule has no trigger; tests hold all against them."""
+r"""Ranges of characters that trigger no rule; ``\r`` is among them, as its rule has no trigger; held by tests."""
 
 _SAFE = re.compile(f"[{SAFE}]*+")
 _SAFE_RUN = re.compile(f"[{SAFE}]++")

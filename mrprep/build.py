@@ -22,7 +22,7 @@ from mrprep.engine.work import Work
 from mrprep.errors import MrprepError
 from mrprep.finish import finish
 from mrprep.places import document_places, shard_places
-from mrprep.plan import Plan, plan
+from mrprep.plan import Plan, listed, plan
 from mrprep.request import Request, RunOptions, clear, refuse_changed, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
 from mrprep.stages import (
@@ -67,7 +67,6 @@ def deduplicate(pipeline: Pipeline, out: Path, form: export.Form, options: RunOp
 def _made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
     found = plan(pipeline.source, out, strict=options.strict)
     request = Request.of(pipeline, found, hashed=options.hash_inputs, form=form)
-    request.record()  # reads a given model: what is wrong with it is said before anything is written
     home = work_of(out)
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)
@@ -153,7 +152,7 @@ def _texts(work: Work, request: Request, found: Plan, options: RunOptions) -> Te
     names = [source.name for source in pipeline.source]
     evaluation, told = _evaluation(work, pipeline)
     parts = _read(work, pipeline, found, evaluation, strict=options.strict)
-    refuse_changed(request, plan(pipeline.source, None), work.path.parent, hashed=options.hash_inputs)
+    refuse_changed(request, listed(pipeline.source), work.path.parent, hashed=options.hash_inputs)
     _some_left(parts)
     parts = _rewritten(work, pipeline, parts, names)
     if "dedupe" not in pipeline.stages:

@@ -48,7 +48,7 @@ def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -
     """
     for source in sources:
         _check(source, out)
-    listings = tuple(discover(source) for source in sources)
+    listings = listed(sources)
     unit = unit_bytes(sum(file.size for listing in listings for file in listing.files))
     found = Plan(listings, unit, tuple(cut(listings, unit)))
     if strict:
@@ -56,6 +56,11 @@ def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -
     if not found.files:
         raise MrprepError(_nothing(listings))
     return found
+
+
+def listed(sources: Sequence[Source]) -> tuple[Listing, ...]:
+    """List the sources as they are now."""
+    return tuple(discover(source) for source in sources)
 
 
 def _refuse_unreadable(listings: Sequence[Listing]) -> None:
@@ -85,14 +90,14 @@ def _nothing(listings: Sequence[Listing]) -> str:
     )
 
 
-def inputs_record(found: Plan, *, hashed: bool) -> Mapping[str, Any]:
+def inputs_record(listings: Sequence[Listing], *, hashed: bool) -> Mapping[str, Any]:
     """Return what tells one state of the input from another: path, size and mtime (or XXH3) of each file."""
     return {
         listing.source.name: [
             [printable(file.path, 4096), file.size, _content(listing, file.path) if hashed else file.mtime_ns]
             for file in listing.files
         ]
-        for listing in found.listings
+        for listing in listings
     }
 
 

@@ -1,6 +1,6 @@
 """What a build is asked to do, and how that fits with what already stands at its output."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +18,7 @@ from mrprep.engine.parts import discard
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, difference, inputs_record
 from mrprep.printable import printable
+from mrprep.sources.discover import Listing
 from mrprep.stages import decontaminate, dedupe, tokenize
 from mrprep.stages.against import Earlier, open_earlier
 
@@ -43,6 +44,8 @@ class Request:
     pipeline: Pipeline
     inputs: Mapping[str, Any]
     libraries: Mapping[str, str]
+    options: Mapping[str, Any]
+    """The pipeline without the places of its sources, which decide nothing; model and builds by content."""
     form: str = "shards"
     """What is made of the text: shards, or documents as jsonl or parquet."""
     earlier: tuple[Earlier, ...] = ()
@@ -52,14 +55,20 @@ class Request:
 
     @classmethod
     def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool, form: str = "shards") -> "Request":
-        """Return the request that a pipeline and its listed inputs make."""
+        """Return the request that a pipeline and its listed inputs make.
+
+        Raises:
+            MrprepError: a given model or an earlier build cannot be read.
+        """
         libraries = {name: version(name) for name in (*LIBRARIES, *_extra_libraries(pipeline, found))}
+        earlier = open_earlier(pipeline.against)
         return cls(
             pipeline,
-            inputs_record(found, hashed=hashed),
+            inputs_record(found.listings, hashed=hashed),
             {"format": str(FORMAT), **libraries},
+            _options(pipeline, form, earlier),
             form,
-            open_earlier(pipeline.against),
+            earlier,
             _left_aside(found),
         )
 
@@ -67,18 +76,6 @@ class Request:
     def root(self) -> Mapping[str, Any]:
         """What every phase depends on."""
         return {"inputs": self.inputs, "libraries": self.libraries}
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The pipeline without the places of its sources, which decide nothing; model and builds by content."""
-        options = {"form": self.form, **self.pipeline.model_dump(mode="json", exclude={"input"})}
-        options["against"] = [each.record for each in self.earlier]
-        options["dedupe"]["version"] = dedupe.VERSION
-        options["decontaminate"] = decontaminate.settings(self.pipeline.decontaminate)
-        options["tokenize"]["model"] = tokenize.settings(self.pipeline.tokenize)["model"]
-        for source in options["source"]:
-            del source["path"]
-        return options
 
     def record(self) -> dict[str, Any]:
         """Return what run.json keeps of the request, to tell a later one from it."""
@@ -88,6 +85,17 @@ class Request:
             "options": self.options,
             "libraries": dict(self.libraries),
         }
+
+
+def _options(pipeline: Pipeline, form: str, earlier: Sequence[Earlier]) -> dict[str, Any]:
+    options = {"form": form, **pipeline.model_dump(mode="json", exclude={"input"})}
+    options["against"] = [each.record for each in earlier]
+    options["dedupe"]["version"] = dedupe.VERSION
+    options["decontaminate"] = decontaminate.settings(pipeline.decontaminate)
+    options["tokenize"]["model"] = tokenize.settings(pipeline.tokenize)["model"]
+    for source in options["source"]:
+        del source["path"]
+    return options
 
 
 def _left_aside(found: Plan) -> str:
@@ -194,13 +202,13 @@ def _stored(path: Path) -> Mapping[str, Any]:
     return stored
 
 
-def refuse_changed(request: Request, found: Plan, work: Path, *, hashed: bool) -> None:
+def refuse_changed(request: Request, listings: Sequence[Listing], work: Path, *, hashed: bool) -> None:
     """Compare the inputs as they are after reading with what they were before, and drop the work if they differ.
 
     Raises:
         MrprepError: a file changed, came or went while it was read.
     """
-    differs = difference(request.inputs, inputs_record(found, hashed=hashed))
+    differs = difference(request.inputs, inputs_record(listings, hashed=hashed))
     if differs:
         discard(work / "phases")
         (work / INPUTS).unlink(missing_ok=True)

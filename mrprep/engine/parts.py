@@ -17,6 +17,8 @@ class Parts:
     """Where a unit that publishes more than once puts its parts, numbered from 0."""
 
     path: Path
+    again: bool = False
+    """Whether an earlier attempt began and did not end."""
 
     @property
     def done(self) -> int:
@@ -77,8 +79,9 @@ def run_parts(function: PartsUnit, unit: Any, final: Path) -> None:
     if final.exists():
         return
     growing = final.with_name(final.name + ".parts")
+    again = growing.exists()
     growing.mkdir(parents=True, exist_ok=True)
     for leftover in growing.glob("*.tmp-*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    function(unit, Parts(growing))
+    function(unit, Parts(growing, again))
     growing.rename(final)

@@ -84,7 +84,7 @@ class Work:
         done = {index for index, final in enumerate(finals) if final.exists()}
         todo = sorted(set(range(len(units))) - done, key=lambda index: (-sizes[index], index))
         calls: list[Call] = [(run, (function, units[index], finals[index])) for index in todo]
-        labels = [f"unit {index} of phase {name}" for index in todo]
+        labels = [_label(name, index, units[index]) for index in todo]
         ended = (todo[position] for position in self._executor.run(calls, labels))
         for _ in track(ended, sizes, name, done, "B" if weights is not None else "unit"):
             pass
@@ -109,3 +109,9 @@ class Work:
         aside.write_text(json.dumps(now, indent=1, sort_keys=True))
         aside.rename(state)
         return home
+
+
+def _label(phase: str, index: int, unit: Any) -> str:
+    """Name a unit for a message, by its own ``label`` too if it has one."""
+    own = getattr(unit, "label", "")
+    return f"unit {index} of phase {phase}{own and f' ({own})'}"

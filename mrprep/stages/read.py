@@ -18,6 +18,7 @@ from mrprep.document import BadRecord, Document, Dropped, MapItem, ReadItem
 from mrprep.engine.parts import Parts
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+from mrprep.sources import guarded
 from mrprep.sources.read import read
 from mrprep.sources.spans import Span, count_lines
 from mrprep.stages import boilerplate, clean, decontaminate, dedupe, paragraphs
@@ -44,6 +45,12 @@ class ReadUnit:
     strict: bool
     """Stop at the first record or file that cannot be read."""
 
+    @property
+    def label(self) -> str:
+        """Name the files for a message."""
+        paths = list(dict.fromkeys(printable(span.path) for span in self.spans))
+        return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
+
 
 def read_unit(unit: ReadUnit, parts: Parts) -> None:
     """Publish the unit's parts, going on after those that are there.
@@ -51,7 +58,8 @@ def read_unit(unit: ReadUnit, parts: Parts) -> None:
     Raises:
         MrprepError: ``strict`` and something could not be read.
     """
-    items = _Items(chain.from_iterable(map(read, unit.spans)), _consumed(parts))
+    reader = guarded.read if parts.again else read
+    items = _Items(chain.from_iterable(map(reader, unit.spans)), _consumed(parts))
     while parts.done == 0 or items.more:
         with parts.new() as out:
             _write_part(_part(items, unit.part_characters), unit, out)

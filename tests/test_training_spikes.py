@@ -2,8 +2,10 @@
 
 import math
 
+import numpy as np
 import pytest
 
+from mrprep.training.incident import worst
 from mrprep.training.spikes import DEVIATIONS, NO_LIMITS, PEAK_FACTOR, WINDOW, Recent, Seen, stretch
 
 CALM = Seen(5.0, 1.0, 5.5)
@@ -46,3 +48,12 @@ def test_what_a_checkpoint_holds_gives_the_same_limits():
 @pytest.mark.parametrize(("seq", "width"), [(2048, 128), (512, 128), (128, 128), (96, 96), (1000, 200), (257, 257)])
 def test_a_row_is_cut_into_stretches_that_divide_it(seq, width):
     assert stretch(seq) == width
+
+
+def test_the_text_that_is_shown_begins_where_the_loss_is_worst():
+    losses = np.full(500, 3.0, np.float32)
+    assert worst(losses[:127]) == 0
+    losses[300:364] = 9
+    assert worst(losses) == 300
+    losses[40] = np.nan
+    assert 0 <= worst(losses) <= 40

@@ -84,14 +84,15 @@ def test_a_flat_loss_has_the_data_looked_at_and_no_other():
         ((1 << 30) + np.minimum(np.arange(200), 30) * (50 << 20), None),
         ((1 << 30) + np.minimum(np.arange(200), 90) * (9 << 20), None),
         ((1 << 30) + (np.arange(200) << 16), None),
+        ((1 << 30) + np.repeat([0, 0, 80, 170, 170], 40) * (1 << 20), None),
     ],
-    ids=["still", "growing", "settled at once", "settled", "hardly"],
+    ids=["still", "growing", "settled at once", "settled", "hardly", "twice"],
 )
 def test_memory_that_keeps_growing(used, grows):
     used = np.broadcast_to(used, 200).tolist()
     assert memory.growth(used) == (None if grows is None else pytest.approx(grows, rel=0.05))
     run = [_metric(k + 1, 9 - k / 50, memory=used[k]) for k in range(200)]
-    assert ("memory keeps growing, by 1,0" in verdict(run)) == (grows is not None)
+    assert ("memory keeps growing, by 1,000 MiB" in verdict(run)) == (grows is not None)
 
 
 def test_the_line_of_a_step():

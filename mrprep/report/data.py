@@ -7,10 +7,9 @@ from mrprep.errors import MrprepError
 from mrprep.pages.bars import bar_table
 from mrprep.pages.chart import Caption
 from mrprep.pages.html import Html, join, tag
-from mrprep.pages.numbers import percent, short, size
+from mrprep.pages.numbers import percent, short
 from mrprep.pages.page import facts, note
 from mrprep.report.state import Run
-from mrprep.summary import summary
 from mrprep.training import suspects
 
 _SOURCES = 20
@@ -33,29 +32,29 @@ def _build(path: Path, *, audited: bool) -> Html:
 
 
 def _facts(build: Build) -> Html:
-    said = summary(build.manifest)
+    """Return what every manifest of a build of rows has, and how many documents went which way if it counts them."""
+    manifest = build.manifest
     splits = [
-        (f"{name} split", f"{split['rows']:,} rows in {split['shards']} shards, {split['padding']:,} tokens of padding")
-        for name, split in said["splits"].items()
+        (f"{name} split", f"{split['rows']:,} rows, {split['tokens']:,} tokens, {len(split['shards'])} shards")
+        for name, split in manifest["splits"].items()
     ]
-    documents = said["documents"]
-    read = f"{said['records']:,} records in {said['files']:,} files, {size(said['bytes'])}"
-    dropped = f"{documents['kept']:,} kept, {documents['duplicates']:,} duplicates, {documents['dropped']:,} dropped"
+    documents = manifest["ledger"].get("documents", {})
+    ways = [(str(way), count) for way, count in documents.items() if count]
     return facts(
         [
             *splits,
-            ("rows", f"{build.manifest['seq']:,} tokens, {build.manifest['layout']}, packed by {said['packing']}"),
-            ("tokens", f"{said['tokens']:,}, {said['bytes_per_token']} bytes each"),
-            ("read", read),
-            ("documents", dropped),
-            ("vocabulary", f"{said['vocabulary']:,}"),
-            ("stages", ", ".join(build.manifest["pipeline"]["stages"])),
+            ("rows", f"{manifest['seq']:,} tokens, {manifest['layout']}, packed by {manifest['packing']}"),
+            ("vocabulary", f"{manifest['tokenizer']['vocab_size']:,}"),
+            *([("documents", ", ".join(f"{count:,} {way.replace('_', ' ')}" for way, count in ways))] if ways else []),
+            *([("stages", ", ".join(manifest["pipeline"]["stages"]))] if "stages" in manifest["pipeline"] else []),
         ]
     )
 
 
 def _sources(build: Build) -> Html:
-    by_source = build.manifest["counts"]["tokens"]["by_source"]
+    by_source = build.manifest["counts"].get("tokens", {}).get("by_source", {})
+    if not by_source:
+        return Html("")
     tokens = sorted(((name, one["tokens"]) for name, one in by_source.items()), key=lambda pair: -pair[1])
     whole = sum(count for _, count in tokens) or 1
     shown = tokens[:_SOURCES]

@@ -1,7 +1,7 @@
 """What was in a bad step: ``incidents/step-N/`` with its rows, their documents, lines and losses.
 
 ``incident.json`` for programs, ``incident.txt`` for people: rows by falling loss, in each its documents with their
-own mean loss and the start of their decoded text. A second or so an incident; nothing otherwise.
+own mean loss and their decoded text from its worst place on. A second or so an incident; nothing otherwise.
 """
 
 import math
@@ -27,6 +27,8 @@ Ids = npt.NDArray[np.int32]
 
 _EXCERPT = 300
 _ROWS_TOLD = 8
+_WORST = 64
+_NOT_FINITE = 1e6
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,27 @@ def _document(
 ) -> dict[str, Any]:
     found, _, _ = tables.by_ordinal(build, stretch["doc"])
     start, end = stretch["at"], stretch["at"] + stretch["length"]
+    first, last = max(0, start - 1), end - 1  # target i is token i + 1
+    told_from = start + worst(scored.losses[first:last] * scored.mask[first:last])
+    text = tokenizer.decode(ids[told_from:end].tolist()).lstrip("\ufffd")  # a character cut in two
     return {
         "id": f"{found.id:016x}",
         "source": printable(found.source),
         "place": found.place,
         "from_token": stretch["token"],
         "at": [start, end],
-        "loss": _finite(_mean(scored, max(0, start - 1), end - 1)),  # target i is token i + 1
-        "text": printable(tokenizer.decode(ids[start:end].tolist()), _EXCERPT),
+        "loss": _finite(_mean(scored, first, last)),
+        "text_from": told_from,
+        "text": text[:_EXCERPT] + "…" if len(text) > _EXCERPT else text,
     }
+
+
+def worst(losses: npt.NDArray[np.float32]) -> int:
+    """Return where the 64 losses of the highest sum begin; 0 of fewer than 128. What is not finite is highest."""
+    if len(losses) < 2 * _WORST:
+        return 0
+    sums = np.concatenate([[0.0], np.cumsum(np.where(np.isfinite(losses), losses, _NOT_FINITE), dtype=np.float64)])
+    return int(np.argmax(sums[_WORST:] - sums[:-_WORST]))
 
 
 def _mean(scored: Scored, start: int, end: int) -> float:
@@ -124,7 +138,7 @@ def _story(facts: Mapping[str, Any], rows: list[dict[str, Any]]) -> list[str]:
         lines += ["", f"{place}  rank {row['rank']}  loss {row['loss']}  {row['targets']} targets"]
         for document in sorted(row["documents"], key=lambda told: _falling(told["loss"])):
             lines.append(f"  loss {document['loss']}  {document['id']}  {document['source']}  {document['place']}")
-            lines.append(f"    {document['text']}")
+            lines.append(f"    {printable(document['text'], _EXCERPT + 1)}")
     if len(rows) > _ROWS_TOLD:
         lines += ["", f"… {len(rows) - _ROWS_TOLD} more rows in incident.json"]
     return lines

@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
 _SETTLED = 0.2
 """Share of the steps at the start that are left out: compilation, first batches."""
-_LEAST = 50
+_PARTS = 8
+_LEAST = 64
 """Steps without which nothing is said of growth."""
 _GROWTH = 0.05
 """Share of the memory that growth must come to; and ``_FLOOR`` bytes."""
@@ -31,14 +33,16 @@ def device() -> int | None:
 def growth(used: Sequence[int]) -> float | None:
     """Return bytes a step by which memory keeps growing, None if it does not.
 
-    It does when, without the first fifth of the steps, the median of each third lies above that of the third before,
-    the last third gained at least half of what the one before it did, and both together 5 % and 64 MiB.
+    The steps without the first fifth are cut into eight: it grows when the median of each part lies above that of the
+    one before, by a quarter of the average rise at least, and all together by 5 % and 64 MiB. A validation or another
+    single thing that takes memory once leaves most parts level.
     """
     settled = used[int(len(used) * _SETTLED) :]
     if len(settled) < _LEAST:
         return None
-    third = len(settled) // 3
-    first, second, last = (median(settled[at : at + third]) for at in (0, third, len(settled) - third))
-    grown = last - first
-    steady = last - second >= (second - first) / 2 > 0
-    return grown / (len(settled) - third) if steady and grown > max(_GROWTH * first, _FLOOR) else None
+    length = len(settled) // _PARTS
+    middles = [median(settled[at * length : (at + 1) * length]) for at in range(_PARTS)]
+    rises = [after - before for before, after in pairwise(middles)]
+    grown = sum(rises)
+    steady = min(rises) >= grown / len(rises) / 4
+    return grown / len(rises) / length if steady and grown > max(_GROWTH * middles[0], _FLOOR) else None

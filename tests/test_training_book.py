@@ -1,8 +1,10 @@
 """Runs on a real play: a planted garbage document is named by the step that it spoils; then eval and generate."""
 
+import gzip
 import json
 import math
 import random
+from itertools import islice
 
 import pytest
 
@@ -135,3 +137,42 @@ def test_generate_continues_a_prompt_the_same_way_each_time(spoilt, ignored, cap
     with pytest.raises(MrprepError, match="name it with --build"):
         generate(ignored / "checkpoints/step-00000040", "SHYLOCK")
     assert generate(ignored / "checkpoints/step-00000040", "SHYLOCK", tokens=30, seed=1, build=spoilt) == texts[0]
+
+
+LAWS = (
+    PIPELINE.replace('name = "book"', 'name = "laws"')
+    .replace("book.txt", "laws.jsonl")
+    .replace("seq = 128", "seq = 256")
+)
+
+
+@pytest.mark.slow
+def test_among_many_rows_it_is_the_worst_stretch_that_tells(shared, tmp_path):
+    """600 laws with 600 random characters as the 301st, 16 rows a step: loss and norm of the step are ordinary."""
+    with gzip.open(shared / "corpora/zh_laws/laws.jsonl.gz", "rt", encoding="utf-8") as laws:
+        texts = [json.loads(line)["text"] for line in islice(laws, 600)]
+    noise = random.Random(2)
+    texts.insert(300, "".join(chr(noise.randrange(0x21, 0x7E)) for _ in range(600)))
+    (tmp_path / "laws.jsonl").write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+    (tmp_path / "mine.toml").write_text(LAWS.replace('documents = "line"', ""))
+    assert mrprep(["build", "--pipeline", str(tmp_path / "mine.toml"), "--out", str(tmp_path / "b")]) == 0
+    build = open_build(tmp_path / "b")
+    (piece,) = find_document(build, "laws.jsonl:301")
+    split = build.manifest["splits"]["train"]
+    starts, rows = {}, 0
+    for shard in sorted(split["shards"], key=lambda shard: shard["file"]):
+        starts[shard["file"]], rows = rows, rows + shard["rows"]
+    bad = {starts[file] + line["row"] for file, line in stretches(build, piece.doc)}
+
+    def step_of_first(seed):
+        dealt = order.rows(seed, 0, rows, 16, 0, 1, 0, 55)
+        return next((k // 16 for k, row in enumerate(dealt.tolist()) if row in bad), 0)
+
+    options = LoopOptions(seed=next(s for s in range(1000) if step_of_first(s) >= 40), micro_batch=16, valid_rows=0)
+    run = train(build.path, out=tmp_path / "run", steps=56, schedule=ScheduleOptions(peak=3e-3), options=options).run
+    incidents = [json.loads(file.read_text()) for file in run.glob("incidents/*/incident.json")]
+    assert incidents
+    for told in incidents:
+        assert "of a stretch of a row is far above" in told["reason"]
+        assert (told["loss"] < told["loss_limit"], told["norm"] < told["norm_limit"]) == (True, True)
+        assert "laws.jsonl:301" in {document["place"] for document in told["rows"][0]["documents"]}

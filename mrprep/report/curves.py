@@ -32,11 +32,20 @@ class _Curve:
     noisy: bool = False
     """Whether it is smoothed too."""
     factor: float = 1.0
+    zero: bool = True
+    """Whether it begins at 0, if it does not go by the logarithm."""
 
 
 _CURVES = (
     _Curve("norm", "Gradient norm", "Before clipping.", log_y=True, noisy=True),
-    _Curve("peak", "Worst stretch", "Highest mean loss of 128 places or so of a row.", "nats a place", noisy=True),
+    _Curve(
+        "peak",
+        "Worst stretch",
+        "Highest mean loss of 128 places or so of a row.",
+        "nats a place",
+        noisy=True,
+        zero=False,
+    ),
     _Curve("lr", "Learning rate"),
     _Curve("tokens_per_s", "Speed", "All ranks together.", "tokens a second", noisy=True),
     _Curve("memory", "Memory", "Of rank 0.", "GiB", factor=2**-30),
@@ -73,7 +82,7 @@ def _chart(run: Run, curve: _Curve, marks: Sequence[Mark]) -> Html:
     if curve.noisy:
         series.append(Series("smoothed", steps, smooth(values, window(len(steps))).tolist(), color=0))
     caption = Caption(curve.title, curve.told, "step", curve.y)
-    return line_chart(caption, series, marks=marks, log_y=curve.log_y, zero=not curve.log_y)
+    return line_chart(caption, series, marks=marks, log_y=curve.log_y, zero=curve.zero and not curve.log_y)
 
 
 def column(run: Run, name: str) -> Floats:

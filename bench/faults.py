@@ -167,7 +167,7 @@ FAULTS = {
     "kill -9 of rank 0 during a checkpoint": kill_rank_saving,
     "kill -9 of the parent during a checkpoint": kill_parent_saving,
     "SIGTERM": terminate,
-    "a rank hangs (SIGSTOP, --hang-after 3)": hang,
+    "a rank hangs (SIGSTOP, --hang-after 30)": hang,
     "a flipped bit in the newest checkpoint": flip,
     "a full disk": fill,
     "the port taken meanwhile": lambda run: run.step(STEPS),
@@ -176,7 +176,7 @@ FAULTS = {
 
 def suffer(name, fault, build, out):
     """Do a fault to a run, then start the same command again; print a row."""
-    more = ["--hang-after", 3] if "hangs" in name else []
+    more = ["--hang-after", 30] if "hangs" in name else []
     launcher = [sys.executable, "-c", TAKEN] if "port" in name else None
     run = Run(build, out, *more, launcher=launcher)
     fault(run)

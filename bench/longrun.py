@@ -21,7 +21,18 @@ from tree import SHARED, command
 
 SAVE = 25
 SHAPE = ["--model", "10m", "--micro-batch", 2, "--lr", "1e-3", "--warmup", 30, "--decay", "wsd"]
-KEEPING = ["--save-every", SAVE, "--valid-every", SAVE, "--valid-rows", 32, "--keep-every", 10 * SAVE]
+KEEPING = [
+    "--save-every",
+    SAVE,
+    "--save-minutes",
+    0.5,
+    "--valid-every",
+    SAVE,
+    "--valid-rows",
+    32,
+    "--keep-every",
+    10 * SAVE,
+]
 UNENDING = 1_000_000
 INPUTS = [SHARED / "corpora/mixfolder", SHARED / "corpora/zh_laws"]
 

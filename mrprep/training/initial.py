@@ -12,14 +12,18 @@ _FREE = {"max_position_embeddings", "initializer_range"}
 """What two configs of one shape may differ in."""
 
 
-def begin(path: Path, model: str | None, vocab_size: int, seq: int) -> tuple[Path, ModelConfig]:
+def begin(
+    path: Path, model: str | None, vocab_size: int, seq: int, eod_id: int | None = None, pad_id: int | None = None
+) -> tuple[Path, ModelConfig]:
     """Return the directory with the weights and the shape they have.
 
     Args:
         path: a run, a checkpoint, or a directory with ``config.json`` and safetensors.
         model: what the user asked for besides, if anything; it must be of the same shape.
         vocab_size: of the build.
-        seq: tokens a row of the build.
+        seq: tokens a row that is trained on.
+        eod_id: the build's end of a document.
+        pad_id: the build's padding.
 
     Raises:
         MrprepError: there are no weights, or they do not fit; both sizes are named.
@@ -32,11 +36,7 @@ def begin(path: Path, model: str | None, vocab_size: int, seq: int) -> tuple[Pat
             f"{shown} has a vocabulary of {config.vocab_size}, the build's tokenizer one of {vocab_size}: "
             "mrprep vocab align makes weights fit a tokenizer; or build with the weights' own --tokenizer"
         )
-    if config.max_position_embeddings < seq:
-        raise MrprepError(
-            f"{shown} takes rows of {config.max_position_embeddings} tokens, the build has {seq}: "
-            "build with a smaller --seq"
-        )
+    resolve(str(folder / "config.json"), vocab_size, seq, eod_id, pad_id)  # what else must agree
     if model is not None:
         wanted = resolve(model, vocab_size, seq)
         for name, value in wanted:

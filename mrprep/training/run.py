@@ -129,7 +129,7 @@ def _model(
     if init_from is None:
         return None, resolve(model or "tiny", vocab_size, seq, like.eod_id, like.pad_id)
     under_way = checkpoint.latest(out / "checkpoints") is not None  # the weights it began with may be gone
-    return begin((out if under_way else init_from).resolve(), model, vocab_size, seq)
+    return begin((out if under_way else init_from).resolve(), model, vocab_size, seq, like.eod_id, like.pad_id)
 
 
 def _check_batch(mixture: Mixture, options: LoopOptions, stated: int | None) -> None:

@@ -93,14 +93,16 @@ def test_logits_of_each_document_are_those_of_it_alone(ms, packed, position):
 def test_the_loss_is_that_of_the_documents_apart(ms, packed, layout, cut):
     """Rows cut shorter are rows of their own: a document that is cut goes on as another."""
     from mrprep.training.data import splitter
-    from mrprep.training.optimizer import AdamW
+    from mrprep.training.optimizer import AdamW, AdamWOptions
     from mrprep.training.rows import COLUMNS
     from mrprep.training.step import TrainStep
 
     model = _model(ms, cut or SEQ, position=True)
     arrays = _layout(packed, layout)
     split = splitter(layout, PAD, EOD, cut, apart=True)
-    step = TrainStep(model, AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, 0.0), split, ranks=1, accumulate=1, clip=1)
+    step = TrainStep(
+        model, AdamW(model.trainable_params(), AdamWOptions(weight_decay=0.0)), split, ranks=1, accumulate=1, clip=1
+    )
     outcome = step([tuple(ms.Tensor(arrays[name]) for name in COLUMNS[layout])], 0.0)
     pieces = []
     for _, at, document in packed[1]:

@@ -1,5 +1,6 @@
 """Whole runs through the launcher, shared by the tests: a few seconds of training each, 5-10 s of starting."""
 
+import json
 import math
 import os
 import re
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +22,7 @@ from training_build import write_build
 
 from mrprep.errors import MrprepError
 from mrprep.training import checkpoint, metrics
+from mrprep.training.config import ModelConfig
 from mrprep.training.evaluate import evaluate
 from mrprep.training.run import train
 from mrprep.training.schedule import ScheduleOptions
@@ -168,6 +171,47 @@ def test_two_ranks_killed_and_gone_on_with_by_one_give_the_losses_of_one(alone, 
     ]
     assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5  # fp32 sums in another order
     assert not started()
+
+
+def test_zero_gives_the_losses_of_one_rank_and_goes_on_on_another_number_of_ranks(alone, build, tmp_path):
+    """Two ranks of two micro-batches hold half the state each; their checkpoint is one rank's too, without ZeRO."""
+    run, said = tmp_path / "run", []
+    split = _train(build, run, ranks=2, micro_batch=2, accumulate=2, zero=1, say=said.append)
+    assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5
+    sizes = {p.name: p.stat().st_size for p in split.checkpoint.glob("*.safetensors")}
+    assert sizes == {p.name: p.stat().st_size for p in alone.checkpoint.glob("*.safetensors")}
+    shape = json.loads((run / "settings.json").read_bytes())["model"]
+    whole = 8 * ModelConfig(**shape).parameter_count / 1e6
+    assert f"zero 1: {whole / 2:,.1f} MB of optimizer state a rank, of {whole:,.1f} MB" in said
+
+    shutil.rmtree(run / "checkpoints/step-00000030")
+    assert _train(build, run, ranks=1, micro_batch=8).steps == STEPS
+    assert np.abs(np.subtract(_losses(run), _losses(alone.run))).max() < 1e-5
+    assert not started()
+
+
+def test_float16_goes_on_with_its_loss_scale_to_the_last_bit(build, tmp_path):
+    """A scale too large by far: the first steps overflow and are counted, are no incidents, and it grows again."""
+    options = {"micro_batch": 8, "amp": "O2", "loss_scale": 2.0**25, "loss_scale_window": 2, "save_every": 8, "keep": 9}
+    said = []
+    whole = _train(build, tmp_path / "whole", steps=12, say=said.append, **options)
+    lines = metrics.read(tmp_path / "whole/metrics.jsonl")
+    overflows = [m["overflow"] for m in lines]
+    assert overflows[0]
+    assert whole.overflows == sum(overflows)
+    assert any(b["loss_scale"] > a["loss_scale"] for a, b in pairwise(lines))
+    assert not (whole.run / "incidents").exists()
+    assert any("float16 (O2) with a dynamic loss scale" in line for line in said)
+
+    part = tmp_path / "part"
+    shutil.copytree(whole.run, part)
+    shutil.rmtree(part / "checkpoints/step-00000012")
+    again = _train(build, part, steps=12, **options)
+    assert [(m["loss"], m["loss_scale"]) for m in metrics.read(part / "metrics.jsonl")] == [
+        (m["loss"], m["loss_scale"]) for m in lines
+    ]
+    for name in ("model.safetensors", "optimizer.safetensors"):
+        assert (again.checkpoint / name).read_bytes() == (whole.checkpoint / name).read_bytes()
 
 
 def test_under_an_msrun_of_the_user_s_own_the_same_command_just_runs(alone, build, tmp_path):

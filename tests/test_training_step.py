@@ -84,12 +84,12 @@ def test_new_weights_depend_on_seed_and_name_alone(ms):
 
 def test_adamw_equals_torch_s_algorithm(ms):
     """torch.optim.AdamW step by step in float64: decay, moments, bias correction, eps after the root."""
-    from mrprep.training.optimizer import AdamW
+    from mrprep.training.optimizer import AdamW, AdamWOptions
 
     noise = np.random.default_rng(0)
     start = [noise.standard_normal((4, 3)).astype(np.float32), noise.standard_normal(5).astype(np.float32)]
     parameters = [ms.Parameter(ms.Tensor(x), name=f"p{k}") for k, x in enumerate(start)]
-    optimizer = AdamW(parameters, beta1=0.9, beta2=0.95, eps=1e-4, weight_decay=0.1)
+    optimizer = AdamW(parameters, AdamWOptions(beta1=0.9, beta2=0.95, eps=1e-4, weight_decay=0.1))
     expected = [x.astype(np.float64) for x in start]
     first, second = [np.zeros_like(x) for x in expected], [np.zeros_like(x) for x in expected]
     for step in range(1, 21):
@@ -108,10 +108,10 @@ def test_adamw_equals_torch_s_algorithm(ms):
 
 def _step(ms, model, *, accumulate=1, clip=1e9, decay=0.0, z_loss=0.0):
     from mrprep.training.data import splitter
-    from mrprep.training.optimizer import AdamW
+    from mrprep.training.optimizer import AdamW, AdamWOptions
     from mrprep.training.step import TrainStep
 
-    optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, decay)
+    optimizer = AdamW(model.trainable_params(), AdamWOptions(weight_decay=decay))
     return TrainStep(
         model, optimizer, splitter("flat", PAD, EOD), ranks=1, accumulate=accumulate, clip=clip, z_loss=z_loss
     )
@@ -160,14 +160,14 @@ def test_rows_cut_short_are_trained_on_as_rows_of_their_own(ms):
     """12 targets a row cut into 3 times 4: the loss is that of twelve rows of five ids."""
     from mrprep.training.data import splitter
     from mrprep.training.model import Llama
-    from mrprep.training.optimizer import AdamW
+    from mrprep.training.optimizer import AdamW, AdamWOptions
     from mrprep.training.step import TrainStep
 
     outcomes = []
     pieces = np.concatenate([_rows()[:, at : at + 5] for at in (0, 4, 8)])
     for rows, seq in ((_rows(), 4), (pieces, None)):
         model = Llama(_config(), 4, seed=3)
-        optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, 0.0)
+        optimizer = AdamW(model.trainable_params(), AdamWOptions(weight_decay=0.0))
         split = splitter("flat", PAD, EOD, seq)
         outcomes.append(TrainStep(model, optimizer, split, ranks=1, accumulate=1, clip=1.0)([(ms.Tensor(rows),)], 0.0))
     assert outcomes[0].tokens == outcomes[1].tokens
@@ -208,10 +208,10 @@ def test_z_loss_pulls_the_softmax_s_denominator_towards_one_and_is_not_in_the_lo
 
 
 def test_embeddings_can_be_spared_the_decay(ms):
-    from mrprep.training.optimizer import AdamW
+    from mrprep.training.optimizer import AdamW, AdamWOptions
 
     model = _model(ms)
-    optimizer = AdamW(model.trainable_params(), 0.9, 0.95, 1e-8, 0.1, decay_embeddings=False)
+    optimizer = AdamW(model.trainable_params(), AdamWOptions(decay_embeddings=False))
     spared = {p.name for p, rate in zip(model.trainable_params(), optimizer.decays, strict=True) if not rate}
     norms = {p.name for p in model.trainable_params() if p.ndim == 1}
     assert spared == norms | {"model.embed_tokens.weight", "lm_head.weight"}
@@ -238,7 +238,7 @@ def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
 
 
 def test_buckets_cover_all_and_stay_small():
-    from mrprep.training.step import buckets
+    from mrprep.training.reduce import buckets
 
     assert buckets([5, 3, 9, 1, 1, 1, 20, 2], 9) == [(0, 2), (2, 3), (3, 6), (6, 7), (7, 8)]
     assert buckets([50], 9) == [(0, 1)]

@@ -86,13 +86,13 @@ def test_twenty_steps_are_those_of_torch(family, tmp_path):
     import mindspore as ms
 
     from mrprep.training.data import splitter
-    from mrprep.training.optimizer import AdamW
+    from mrprep.training.optimizer import AdamW, AdamWOptions
     from mrprep.training.step import TrainStep
 
     ours, theirs = _pair(family, tmp_path)
     parameters = ours.trainable_params()
     step = TrainStep(
-        ours, AdamW(parameters, 0.9, 0.95, 1e-8, 0.1), splitter("flat", 0, 2), ranks=1, accumulate=1, clip=1.0
+        ours, AdamW(parameters, AdamWOptions(weight_decay=0.1)), splitter("flat", 0, 2), ranks=1, accumulate=1, clip=1.0
     )
     groups = [
         {"params": [p for p in theirs.parameters() if (p.ndim > 1) == matrix], "weight_decay": 0.1 * matrix}

@@ -47,6 +47,15 @@ def train(
     decay: Annotated[
         Literal["cosine", "linear", "wsd", "constant"], typer.Option(help="Way down; wsd goes down in the last fifth.")
     ] = "cosine",
+    amp: Annotated[
+        Literal["auto", "O0", "O1", "O2", "O3"],
+        typer.Option(help="Mixed precision; auto: O2 where the device has bfloat16, else O0 (float32)."),
+    ] = "auto",
+    recompute: Annotated[
+        bool, typer.Option("--recompute", help="Compute layers again instead of keeping them.")
+    ] = False,
+    zero: Annotated[int, typer.Option(help="1: split the optimizer's state over the ranks.", min=0, max=1)] = 0,
+    device: Annotated[Literal["auto", "CPU", "Ascend"], typer.Option(help="auto: Ascend where there is one.")] = "auto",
     weight_decay: Annotated[float, typer.Option(help="AdamW's; norms have none.", min=0)] = 0.1,
     decay_embeddings: Annotated[bool, typer.Option(help="Whether embedding and output layer decay too.")] = True,
     z_loss: Annotated[float, typer.Option(help="Weight of log(Z)^2 (1e-4 in PaLM).", min=0)] = 0.0,
@@ -118,6 +127,10 @@ def train(
             layer_norms=layer_norms,
             peak_tflops=peak_tflops,
             hang_after=hang_after,
+            amp=amp,
+            recompute=recompute,
+            zero=1 if zero else 0,
+            device=device,
             weight_decay=weight_decay,
             decay_embeddings=decay_embeddings,
             z_loss=z_loss,
@@ -132,6 +145,8 @@ def train(
     print(f"loss {result.first_loss:.4f} -> {result.last_loss:.4f} in {result.steps} steps, {result.tokens:,} tokens")
     if result.valid:
         print(f"validation  {told(result.valid)}")
+    if result.overflows:
+        print(f"overflows   {result.overflows} of {result.steps} steps not made, and the loss scale halved")
     if result.verdict:
         print(f"2nd half    {result.verdict}")
     print(f"weights     {result.checkpoint}")

@@ -50,6 +50,10 @@ class LoopState(Options):
     """The last good steps."""
     spikes: int = 0
     """Skipped steps in a row up to this one."""
+    overflows: int = 0
+    """Steps skipped because the loss scale was too large."""
+    loss_scale: tuple[float, int] | None = None
+    """The loss scale of float16 training, and the steps since it last changed."""
     settings: dict[str, Any] = Field(default_factory=dict)
     """What decided the run's numbers, see ``changes``."""
     files: dict[str, str] = Field(default_factory=dict)

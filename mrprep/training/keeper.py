@@ -8,6 +8,8 @@ from mrprep.training.changes import deciding
 from mrprep.training.metrics import MetricsFile
 from mrprep.training.mixture import valid_mixture
 from mrprep.training.parts import Parts
+from mrprep.training.reduce import total_over_ranks
+from mrprep.training.tensors import Arrays
 from mrprep.training.validate import Validator
 
 
@@ -27,15 +29,25 @@ class Keeper:
         if last or (standing.step % settings.valid_every == 0 and not ending):
             valid = self._look()
         best = valid is not None and valid == standing.best
-        if self._parts.rank == 0 and (last or ending or best or self._due()):
+        due = self._due()  # asks the other ranks
+        if last or ending or best or due:
             self._parts.beat("writing a checkpoint")
-            _save(self._parts, valid)
+            moments = self._parts.optimizer.snapshot() if self._parts.rank == 0 or settings.zero else {}
+            if self._parts.rank == 0:
+                _save(self._parts, valid, moments)
             self._saved_at = time.monotonic()
 
     def _due(self) -> bool:
         settings = self._parts.settings
-        late = settings.save_minutes and time.monotonic() - self._saved_at >= 60 * settings.save_minutes
-        return bool(late) or self._parts.standing.step % settings.save_every == 0
+        return self._late() or self._parts.standing.step % settings.save_every == 0
+
+    def _late(self) -> bool:
+        """Return whether a checkpoint is overdue, by the clock of rank 0."""
+        settings = self._parts.settings
+        if not settings.save_minutes:
+            return False
+        late = self._parts.rank == 0 and time.monotonic() - self._saved_at >= 60 * settings.save_minutes
+        return late if settings.ranks == 1 else total_over_ranks([float(late)])[0] > 0
 
     def _look(self) -> float | None:
         if self._validator is None:
@@ -57,9 +69,9 @@ def _validator(parts: Parts) -> Validator | None:
     return Validator(parts.scorer, found, parts.rank, settings.ranks) if found else None
 
 
-def _save(parts: Parts, valid: float | None) -> None:
+def _save(parts: Parts, valid: float | None, moments: Arrays) -> None:
     """Publish a checkpoint of the run as it stands; ``valid`` is the validation loss at this step, if known."""
-    settings, standing, shards = parts.settings, parts.standing, parts.mixture.like
+    settings, standing, shards, scaler = parts.settings, parts.standing, parts.mixture.like, parts.scaler
     state = checkpoint.LoopState(
         step=standing.step,
         rows=standing.step * settings.global_batch,
@@ -73,11 +85,13 @@ def _save(parts: Parts, valid: float | None) -> None:
         best_loss=standing.best,
         recent=standing.recent.seen(),
         spikes=standing.spikes,
+        overflows=standing.overflows,
+        loss_scale=(float(scaler.scale_value.asnumpy()), int(scaler.counter.asnumpy())) if scaler else None,
     )
     snapshot = checkpoint.Snapshot(
         state,
         model={p.name: p.asnumpy() for p in parts.model.trainable_params()},
-        optimizer={name: p.asnumpy() for name, p in parts.optimizer.state().items()},
+        optimizer=moments,
         config=settings.model.to_hf(shards.bos_id, shards.eod_id, shards.pad_id),
     )
     checkpoint.save(settings.run / "checkpoints", snapshot, settings.keep, settings.keep_every)

@@ -56,7 +56,7 @@ def _step(parts: Parts, rows: Rows, meter: Meter, stop: bool) -> tuple[Outcome, 
     outcome = parts.train_step(micro_batches, lr, limits, stop)
     standing.step += 1
     standing.tokens += outcome.tokens
-    if outcome.skipped:
+    if outcome.skipped and not outcome.overflow:
         outcome = guard.handle(parts, data_step, micro_batches, lr, limits, outcome)
-    standing.count(outcome.seen, limits, skipped=outcome.skipped)
+    standing.count(outcome.seen, limits, skipped=outcome.skipped, overflow=outcome.overflow)
     return outcome, meter(standing.step, lr, outcome, time.perf_counter() - began, waited)

@@ -37,4 +37,6 @@ class Meter:
             "memory": memory.resident(),
             "device_memory": memory.device(),
             "skipped": outcome.skipped,
+            "overflow": outcome.overflow,
+            "loss_scale": outcome.loss_scale,
         }

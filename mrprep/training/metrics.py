@@ -38,6 +38,10 @@ class Metric(TypedDict):
     """Bytes held on its device; null where MindSpore does not count, as on CPU."""
     skipped: bool
     """Whether the update was not made: not finite, or far out."""
+    overflow: bool
+    """Whether it was not made because gradients overflowed float16; the loss scale was halved."""
+    loss_scale: float | None
+    """What the loss was multiplied by; null if it was not."""
 
 
 class Validation(TypedDict):

@@ -1,4 +1,4 @@
-"""The Llama decoder (Touvron et al. 2023), with what Qwen2 and Qwen3 add, in MindSpore cells, fp32.
+"""The Llama decoder (Touvron et al. 2023), with what Qwen2 and Qwen3 add, in MindSpore cells.
 
 Cells and parameters bear the names of Hugging Face's ``...ForCausalLM``, so weights go in and out as they
 are. Written for the CPU's kernels: rows flattened into 2-D ``MatMul`` and 3-D ``BatchMatMul`` run a 7 M
@@ -9,6 +9,7 @@ heads x seq x seq numbers a row.
 
 import math
 
+import mindspore as ms
 import numpy as np
 import numpy.typing as npt
 import xxhash
@@ -17,6 +18,7 @@ from mindspore import Parameter, Tensor, nn, ops
 from mrprep.training import rope
 from mrprep.training.config import ModelConfig
 from mrprep.training.documents import Apart, Boundaries
+from mrprep.training.precision import FULL, Precision
 
 F32 = npt.NDArray[np.float32]
 
@@ -24,29 +26,33 @@ F32 = npt.NDArray[np.float32]
 class Linear(nn.Cell):
     """``x @ weight.T + bias`` on rows: [n, inputs] -> [n, outputs]."""
 
-    def __init__(self, inputs: int, outputs: int, biased: bool = False) -> None:
+    def __init__(self, inputs: int, outputs: int, precision: Precision, biased: bool = False) -> None:
         super().__init__()
         self.weight = _new(outputs, inputs)
+        self.within, self.out = precision.products, precision.stream
         self.biased = biased
         if biased:
             self.bias = _new(outputs, name="bias")
         self.matmul = ops.MatMul(transpose_b=True)
 
     def construct(self, x: Tensor) -> Tensor:  # noqa: D102
-        y = self.matmul(x, self.weight)
-        return y + self.bias if self.biased else y
+        y = _as(self.matmul(_as(x, self.within), _as(self.weight, self.within)), self.out)
+        return y + _as(self.bias, self.out) if self.biased else y
 
 
 class RMSNorm(nn.Cell):
     """Root mean square norm (Zhang and Sennrich 2019) over the last axis, of ``width``."""
 
-    def __init__(self, width: int, eps: float) -> None:
+    def __init__(self, width: int, eps: float, precision: Precision) -> None:
         super().__init__()
         self.weight = _new(width)
         self.eps = eps
+        self.within, self.out = precision.norms, precision.stream
 
     def construct(self, x: Tensor) -> Tensor:  # noqa: D102
-        return x * ops.rsqrt((x * x).mean(-1, keep_dims=True) + self.eps) * self.weight
+        wide = _as(x, ms.float32)
+        root = ops.rsqrt((wide * wide).mean(-1, keep_dims=True) + self.eps)
+        return _as(_as(x, self.within) * _as(root, self.within) * _as(self.weight, self.within), self.out)
 
 
 class Attention(nn.Cell):
@@ -56,7 +62,7 @@ class Attention(nn.Cell):
     and values are never repeated.
     """
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, precision: Precision) -> None:
         super().__init__()
         self.heads, self.kv_heads, self.width = (
             config.num_attention_heads,
@@ -65,15 +71,16 @@ class Attention(nn.Cell):
         )
         self.group = self.heads // self.kv_heads
         hidden = config.hidden_size
-        self.q_proj = Linear(hidden, self.heads * self.width, config.qkv_bias)
-        self.k_proj = Linear(hidden, self.kv_heads * self.width, config.qkv_bias)
-        self.v_proj = Linear(hidden, self.kv_heads * self.width, config.qkv_bias)
-        self.o_proj = Linear(self.heads * self.width, hidden, config.output_bias)
+        self.q_proj = Linear(hidden, self.heads * self.width, precision, config.qkv_bias)
+        self.k_proj = Linear(hidden, self.kv_heads * self.width, precision, config.qkv_bias)
+        self.v_proj = Linear(hidden, self.kv_heads * self.width, precision, config.qkv_bias)
+        self.o_proj = Linear(self.heads * self.width, hidden, precision, config.output_bias)
         self.normed = config.head_norms
         if self.normed:
-            self.q_norm, self.k_norm = (RMSNorm(self.width, config.rms_norm_eps) for _ in range(2))
+            self.q_norm, self.k_norm = (RMSNorm(self.width, config.rms_norm_eps, precision) for _ in range(2))
         self.scores, self.mixed = ops.BatchMatMul(transpose_b=True), ops.BatchMatMul()
         self.scale = 1.0 / math.sqrt(self.width)
+        self.products, self.norms, self.out = precision.products, precision.norms, precision.stream
 
     def split(self, x: Tensor, heads: int, seq: int) -> Tensor:
         """[batch * seq, heads * width] -> [batch * heads, seq, width]."""
@@ -94,10 +101,11 @@ class Attention(nn.Cell):
             q, k = self.q_norm(q), self.k_norm(k)
         q, k = self.rotate(q, cos, sin), self.rotate(k, cos, sin)
         v = self.split(self.v_proj(x), self.kv_heads, seq)
-        scores = self.scores(q.reshape(-1, self.group * seq, self.width), k) * self.scale
+        q = _as(q * self.scale, self.products).reshape(-1, self.group * seq, self.width)
+        scores = _as(self.scores(q, _as(k, self.products)), ms.float32)
         scores = scores.reshape(-1, seq, seq) if mask.ndim == 2 else scores.reshape(-1, self.heads, seq, seq)
-        weights = ops.softmax(scores + mask, -1)
-        y = self.mixed(weights.reshape(-1, self.group * seq, seq), v)
+        weights = _as(ops.softmax(_as(scores + mask, self.norms), -1), self.products)
+        y = _as(self.mixed(weights.reshape(-1, self.group * seq, seq), _as(v, self.products)), self.out)
         y = y.reshape(-1, self.heads, seq, self.width).transpose(0, 2, 1, 3)
         return self.o_proj(y.reshape(-1, self.heads * self.width))
 
@@ -105,11 +113,11 @@ class Attention(nn.Cell):
 class FeedForward(nn.Cell):
     """SwiGLU (Shazeer 2020): [n, hidden] -> [n, hidden]."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, precision: Precision) -> None:
         super().__init__()
-        self.gate_proj = Linear(config.hidden_size, config.intermediate_size)
-        self.up_proj = Linear(config.hidden_size, config.intermediate_size)
-        self.down_proj = Linear(config.intermediate_size, config.hidden_size)
+        self.gate_proj = Linear(config.hidden_size, config.intermediate_size, precision)
+        self.up_proj = Linear(config.hidden_size, config.intermediate_size, precision)
+        self.down_proj = Linear(config.intermediate_size, config.hidden_size, precision)
 
     def construct(self, x: Tensor) -> Tensor:  # noqa: D102
         return self.down_proj(ops.silu(self.gate_proj(x)) * self.up_proj(x))
@@ -118,12 +126,12 @@ class FeedForward(nn.Cell):
 class Block(nn.Cell):
     """Pre-norm attention, then pre-norm feed-forward, each added to the stream."""
 
-    def __init__(self, config: ModelConfig) -> None:
+    def __init__(self, config: ModelConfig, precision: Precision) -> None:
         super().__init__()
-        self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.self_attn = Attention(config)
-        self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps)
-        self.mlp = FeedForward(config)
+        self.input_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps, precision)
+        self.self_attn = Attention(config, precision)
+        self.post_attention_layernorm = RMSNorm(config.hidden_size, config.rms_norm_eps, precision)
+        self.mlp = FeedForward(config, precision)
 
     def construct(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor) -> Tensor:  # noqa: D102
         x = x + self.self_attn(self.input_layernorm(x), mask, cos, sin)
@@ -144,17 +152,18 @@ class Embedding(nn.Cell):
 class Decoder(nn.Cell):
     """Everything but the output layer: int32[batch, seq] -> [batch * seq, hidden]."""
 
-    def __init__(self, config: ModelConfig, seq: int, apart: Apart | None) -> None:
+    def __init__(self, config: ModelConfig, seq: int, apart: Apart | None, precision: Precision) -> None:
         super().__init__()
         self.embed_tokens = Embedding(config.vocab_size, config.hidden_size)
-        self.layers = nn.CellList([Block(config) for _ in range(config.num_hidden_layers)])
-        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+        self.layers = nn.CellList([Block(config, precision) for _ in range(config.num_hidden_layers)])
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps, precision)
+        self.out = precision.stream
         cos, sin = rope.tables(config.rope_theta, config.head_dim, np.arange(seq), config.rope_scaling)
         self.boundaries = Boundaries(Tensor(cos), Tensor(sin), apart)
 
     def construct(self, ids: Tensor) -> Tensor:  # noqa: D102
         mask, cos, sin = self.boundaries(ids)
-        x = self.embed_tokens(ids.reshape(-1))
+        x, cos, sin = _as(self.embed_tokens(ids.reshape(-1)), self.out), _as(cos, self.out), _as(sin, self.out)
         for layer in self.layers:
             x = layer(x, mask, cos, sin)
         return self.norm(x)
@@ -165,16 +174,30 @@ class Llama(nn.Cell):
 
     New weights are normal, with a stream of their own for each parameter's name, so they do not depend on the
     other layers; norms begin at 1, biases at 0. Every rank makes the same. ``apart``: see ``documents``.
+    Weights are fp32 at any precision, and so are the logits. With ``recompute`` a layer keeps its input alone, and is
+    computed again in the backward pass.
     """
 
-    def __init__(self, config: ModelConfig, seq: int, seed: int, apart: Apart | None = None) -> None:
+    def __init__(
+        self,
+        config: ModelConfig,
+        seq: int,
+        seed: int,
+        apart: Apart | None = None,
+        precision: Precision = FULL,
+        recompute: bool = False,
+    ) -> None:
         super().__init__()
-        self.model = Decoder(config, seq, apart)
+        self.model = Decoder(config, seq, apart, precision)
+        if recompute:
+            for layer in self.model.layers:
+                layer.recompute()
+        self.within = precision.products
         self.tied = config.tie_word_embeddings
         if self.tied:
             self.project = ops.MatMul(transpose_b=True)
         else:
-            self.lm_head = Linear(config.hidden_size, config.vocab_size)
+            self.lm_head = Linear(config.hidden_size, config.vocab_size, precision)
         for name, parameter in self.parameters_and_names():
             parameter.name = name
             parameter.set_data(Tensor(_initial(name, parameter.shape, seed, config.initializer_range)))
@@ -182,8 +205,13 @@ class Llama(nn.Cell):
     def construct(self, ids: Tensor) -> Tensor:  # noqa: D102
         x = self.model(ids)
         if self.tied:
-            return self.project(x, self.model.embed_tokens.weight)
-        return self.lm_head(x)
+            table = _as(self.model.embed_tokens.weight, self.within)
+            return _as(self.project(_as(x, self.within), table), ms.float32)
+        return _as(self.lm_head(x), ms.float32)
+
+
+def _as(x: Tensor, kind: ms.Type) -> Tensor:
+    return x if x.dtype == kind else x.astype(kind)
 
 
 def _new(*shape: int, name: str = "weight") -> Parameter:

@@ -3,16 +3,21 @@
 from dataclasses import dataclass
 from functools import partial
 
-from mrprep.training import data, resume
+import mindspore as ms
+from mindspore import amp
+
+from mrprep.training import data, precision, resume
 from mrprep.training.documents import Apart
 from mrprep.training.heartbeat import Heart
 from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.model import Llama
-from mrprep.training.optimizer import AdamW
+from mrprep.training.notes import note
+from mrprep.training.optimizer import AdamW, AdamWOptions
 from mrprep.training.resume import Standing
 from mrprep.training.score import Scorer
 from mrprep.training.settings import Settings
 from mrprep.training.step import TrainStep
+from mrprep.training.zero import ShardedAdamW
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,10 @@ class Parts:
     """This rank's rows."""
     model: Llama
     """Weights, the same on every rank."""
-    optimizer: AdamW
-    """Its state, too."""
+    optimizer: AdamW | ShardedAdamW
+    """Its state, too; a share of it with ZeRO."""
+    scaler: amp.DynamicLossScaler | None
+    """Of the loss, for float16."""
     train_step: TrainStep
     """The compiled step."""
     scorer: Scorer
@@ -52,15 +59,13 @@ def assemble(settings: Settings, rank: int) -> Parts:
     mixture = read_mixture(settings.builds, settings.mix)
     shards = mixture.like
     apart = Apart(shards.eod_id, settings.reset_attention, settings.reset_position)
-    model = Llama(settings.model, settings.train_seq or shards.seq, settings.seed, apart)
-    optimizer = AdamW(
-        model.trainable_params(),
-        settings.beta1,
-        settings.beta2,
-        settings.eps,
-        settings.weight_decay,
-        settings.decay_embeddings,
-    )
+    kind, sentence = precision.choose(settings.amp)
+    seq = settings.train_seq or shards.seq
+    model = Llama(settings.model, seq, settings.seed, apart, kind, settings.recompute)
+    scaler = precision.loss_scale(kind, settings.loss_scale, settings.loss_scale_window)
+    optimizer = _optimizer(settings, model, rank)
+    if rank == 0:
+        _tell(settings, sentence, optimizer.state_bytes)
     split = data.splitter(
         shards.layout, shards.pad_id, shards.eod_id, settings.train_seq, apart=settings.reset_attention
     )
@@ -72,8 +77,29 @@ def assemble(settings: Settings, rank: int) -> Parts:
         share=data.Share(settings.seed, settings.micro_batch, settings.accumulate, rank, settings.ranks),
         model=model,
         optimizer=optimizer,
-        train_step=step(model, optimizer, split, clip=settings.clip, z_loss=settings.z_loss),
+        scaler=scaler,
+        train_step=step(model, optimizer, split, clip=settings.clip, z_loss=settings.z_loss, scaler=scaler),
         scorer=Scorer(model, split, settings.micro_batch),
-        standing=resume.load(settings, mixture.sha256, model, optimizer),
+        standing=resume.load(settings, mixture.sha256, model, optimizer, scaler),
         heart=heart,
     )
+
+
+def _optimizer(settings: Settings, model: Llama, rank: int) -> AdamW | ShardedAdamW:
+    options = AdamWOptions(
+        settings.beta1, settings.beta2, settings.eps, settings.weight_decay, settings.decay_embeddings
+    )
+    if settings.zero and settings.ranks > 1:
+        return ShardedAdamW(model.trainable_params(), options, rank, settings.ranks)
+    return AdamW(model.trainable_params(), options)
+
+
+def _tell(settings: Settings, precision_: str, state_bytes: int) -> None:
+    """Say what the device decided."""
+    logs = settings.run / "logs"
+    note(logs, precision_)
+    if settings.recompute and ms.get_context("device_target") == "CPU":
+        note(logs, "recompute: layers are computed twice, and in graph mode the CPU saves no memory by it")
+    if settings.zero:
+        whole = 8 * settings.model.parameter_count
+        note(logs, f"zero 1: {state_bytes / 1e6:,.1f} MB of optimizer state a rank, of {whole / 1e6:,.1f} MB")

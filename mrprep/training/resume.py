@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from mindspore import Tensor
+import mindspore as ms
+from mindspore import Tensor, amp
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
@@ -13,6 +14,7 @@ from mrprep.training.optimizer import AdamW
 from mrprep.training.settings import Settings
 from mrprep.training.spikes import Limits, Recent, Seen
 from mrprep.training.tensors import Arrays, read_tensors
+from mrprep.training.zero import ShardedAdamW
 
 
 @dataclass(slots=True)
@@ -31,15 +33,26 @@ class Standing:
     """Lowest validation loss."""
     spikes: int = 0
     """Skipped steps in a row."""
+    overflows: int = 0
+    """Steps skipped because the loss scale was too large."""
 
-    def count(self, seen: Seen, limits: Limits, *, skipped: bool) -> None:
-        """Note a step and whether its update was made."""
+    def count(self, seen: Seen, limits: Limits, *, skipped: bool, overflow: bool = False) -> None:
+        """Note a step and whether its update was made; one that only the loss scale spoilt is no spike."""
+        if overflow:
+            self.overflows += 1
+            return
         self.spikes = self.spikes + 1 if skipped else 0
         if not skipped or (seen.loss < limits.loss and seen.norm < limits.norm):
             self.recent.add(seen)
 
 
-def load(settings: Settings, data_sha256: str, model: Llama, optimizer: AdamW) -> Standing:
+def load(
+    settings: Settings,
+    data_sha256: str,
+    model: Llama,
+    optimizer: AdamW | ShardedAdamW,
+    scaler: amp.DynamicLossScaler | None,
+) -> Standing:
     """Load the newest checkpoint of the run, if there is one, and return where it stands.
 
     ``data_sha256`` names the data; on other data than the checkpoint's, training begins with the first row.
@@ -52,10 +65,14 @@ def load(settings: Settings, data_sha256: str, model: Llama, optimizer: AdamW) -
     path, state = found
     weights, moments = checkpoint.load(path)
     put(weights, model, path)
-    for name, parameter in optimizer.state().items():
-        parameter.set_data(Tensor(moments[name]))
+    optimizer.restore(moments)
+    if scaler and state.loss_scale:
+        scaler.scale_value.set_data(Tensor(state.loss_scale[0], ms.float32))
+        scaler.counter.set_data(Tensor(int(state.loss_scale[1]), ms.int32))
     data_from = state.data_from if state.manifest_sha256 == data_sha256 else state.step
-    return Standing(Recent(state.recent), state.step, state.tokens, data_from, state.best_loss, state.spikes)
+    return Standing(
+        Recent(state.recent), state.step, state.tokens, data_from, state.best_loss, state.spikes, state.overflows
+    )
 
 
 def put(weights: Arrays, model: Llama, path: Path) -> None:

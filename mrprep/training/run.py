@@ -15,6 +15,7 @@ from mrprep.training.initial import begin
 from mrprep.training.intact import Hashing
 from mrprep.training.launch import run_ranks
 from mrprep.training.mixture import Mixture, read_mixture
+from mrprep.training.notes import Notes
 from mrprep.training.presets import resolve
 from mrprep.training.progress import Watch, Work
 from mrprep.training.scalars import Scalars
@@ -44,6 +45,8 @@ class Result:
     """Targets trained on."""
     valid: metrics.Validation | None
     """The last look at the valid split."""
+    overflows: int
+    """Steps not made because gradients overflowed float16."""
     verdict: str | None
     """On the second half of the run, in words."""
 
@@ -181,8 +184,11 @@ def _run(settings: Settings, work: Work, say: Callable[[str], None], scalars: Sc
     command = [sys.executable, "-P", "-m", "mrprep.training.worker", str(settings.run / "settings.json")]
     hashing = Hashing(settings.builds)
 
+    notes = Notes(settings.run / "logs", say)
+
     def look() -> None:
         hashing.check()
+        notes.update()
         watch.update()
 
     follower = metrics.Follower(settings.run / "metrics.jsonl")
@@ -215,5 +221,6 @@ def _result(settings: Settings, number: int | None) -> Result:
         lines[-1]["loss"],
         state.tokens,
         valid,
+        state.overflows,
         verdict(lines[len(lines) // 2 :], partial(suspects.told, settings.builds)),
     )

@@ -49,6 +49,18 @@ class LoopOptions(Options):
     """TFLOPs a second of one rank's device at its best, against which MFU is told; FLOPs a second are if None."""
     hang_after: float = Field(default=600, gt=0)
     """Seconds without a sign of life of any rank that end the run."""
+    device: Literal["auto", "CPU", "Ascend"] = "auto"
+    """What to compute on; auto: Ascend where MindSpore sees one."""
+    amp: Literal["auto", "O0", "O1", "O2", "O3"] = "auto"
+    """Level of mixed precision, see ``precision``; auto: O2 where the device has bfloat16, else O0."""
+    loss_scale: float = Field(default=65536.0, ge=1)
+    """What float16 training multiplies the mean loss by at first."""
+    loss_scale_window: int = Field(default=2000, ge=1)
+    """Steps without an overflow after which the loss scale is doubled."""
+    recompute: bool = False
+    """Whether each layer is computed again in the backward pass instead of kept."""
+    zero: Literal[0, 1] = 0
+    """1: the optimizer's state is split over the ranks."""
     clip: float = Field(default=1.0, gt=0)
     """Largest norm of the gradient."""
     beta1: float = 0.9

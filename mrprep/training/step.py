@@ -6,21 +6,19 @@ under an ``if``: it skips a step that is not finite or far out, and made the com
 With accumulation there are two compiled functions and one more fp32 number a parameter.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import mindspore as ms
-from mindspore import Parameter, Tensor, nn, ops
+from mindspore import Parameter, Tensor, amp, nn, ops
 
+from mrprep.training.reduce import Sums, sum_over_ranks
+from mrprep.training.scaling import scaling
 from mrprep.training.spikes import NO_LIMITS, Limits, Seen, stretch
 
-_BUCKET = 1 << 22
-"""Numbers a sum over ranks takes at a time: 16 MB."""
-
 Columns = tuple[Tensor, ...]
-Sums = tuple[Tensor, ...]
 Compiled = Callable[..., Any]
 _stretch = ops.constexpr(stretch)
 
@@ -43,6 +41,13 @@ class Outcome:
     """Whether a rank was asked to stop."""
     norms: tuple[float, ...]
     """L2 norm of the mean gradient of each weight, before clipping."""
+    loss_scale: float | None = None
+    """What the loss was multiplied by, if it was."""
+
+    @property
+    def overflow(self) -> bool:
+        """Whether gradients overflowed the half type, so that the loss scale was halved; below 1 it is of no use."""
+        return self.skipped and math.isfinite(self.loss) and not math.isfinite(self.norm) and (self.loss_scale or 0) > 1
 
     @property
     def seen(self) -> Seen:
@@ -62,6 +67,7 @@ class TrainStep:
         accumulate: micro-batches a step.
         clip: largest gradient norm.
         z_loss: weight of the squared log of the softmax's denominator (Chowdhery et al. 2022), not in the loss shown.
+        scaler: of the loss, for float16; its state goes on from step to step.
     """
 
     def __init__(
@@ -75,10 +81,12 @@ class TrainStep:
         accumulate: int,
         clip: float,
         z_loss: float = 0.0,
+        scaler: amp.DynamicLossScaler | None = None,
     ) -> None:
-        self._accumulate = accumulate
-        gradient = _gradient(model, split, z_loss)
-        finish = _finish(optimizer, rank, ranks, clip)
+        self._accumulate, self._scaled = accumulate, scaler is not None
+        amplify, restore, adjust = scaling(scaler)
+        gradient = _gradient(model, split, z_loss, amplify, restore)
+        finish = _finish(optimizer, rank, ranks, clip, adjust)
         if accumulate == 1:
             self._single = _fused(gradient, finish)
         else:
@@ -107,11 +115,19 @@ class TrainStep:
             for columns in micro_batches:
                 self._add(*columns)
             outcome = self._apply(plan, wish)
-        loss, norm, peak, tokens, updated, stops, *norms = outcome.asnumpy().tolist()
-        return Outcome(loss, norm, peak, round(tokens), not updated, stops > 0, tuple(norms))
+        loss, norm, peak, tokens, updated, stops, scale, *norms = outcome.asnumpy().tolist()
+        return Outcome(
+            loss, norm, peak, round(tokens), not updated, stops > 0, tuple(norms), scale if self._scaled else None
+        )
 
 
-def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]], z_loss: float) -> Compiled:
+def _gradient(
+    model: nn.Cell,
+    split: Callable[..., tuple[Tensor, Tensor, Tensor]],
+    z_loss: float,
+    amplify: Compiled,
+    restore: Compiled,
+) -> Compiled:
     """Return columns -> (gradient of the summed loss by each weight, summed loss, targets, peak)."""
     cross_entropy = nn.SoftmaxCrossEntropyWithLogits(sparse=True)
 
@@ -122,25 +138,26 @@ def _gradient(model: nn.Cell, split: Callable[..., tuple[Tensor, Tensor, Tensor]
         loss = losses.sum()
         width = _stretch(labels.shape[1])
         peak = losses.reshape(-1, width).sum(-1).max() / width
+        aim = loss
         if z_loss > 0:
-            return loss + z_loss * (ops.logsumexp(logits, -1) ** 2 * mask).sum(), loss, mask.sum(), peak
-        return loss, loss, mask.sum(), peak
+            aim = aim + z_loss * (ops.logsumexp(logits, -1) ** 2 * mask).sum()
+        return amplify(aim, columns[0].size), loss, mask.sum(), peak
 
     differentiate = ms.value_and_grad(forward, None, ms.ParameterTuple(model.trainable_params()), has_aux=True)
 
     def gradient(*columns: Tensor) -> tuple[Tensor, ...]:
         (_, loss, targets, peak), gradients = differentiate(*columns)
-        return (*gradients, loss, targets, peak)
+        return (*restore(gradients, columns[0].size), loss, targets, peak)
 
     return gradient
 
 
-def _finish(optimizer: nn.Cell, rank: int, ranks: int, clip: float) -> Compiled:
+def _finish(optimizer: nn.Cell, rank: int, ranks: int, clip: float, adjust: Compiled) -> Compiled:
     """Return (sums and peak of this rank, plan, wish) -> what ``Outcome`` holds, after the update.
 
     Only sums are known to AllReduce on CPU, so each rank puts its peak in a place of its own.
     """
-    reduce = _sum_over_ranks([*(p.size for p in optimizer.parameters), 1, 1, 1, ranks], ranks)
+    reduce = sum_over_ranks([*(p.size for p in optimizer.parameters), 1, 1, 1, ranks], ranks)
     own_place = Tensor([float(r == rank) for r in range(ranks)], ms.float32)
 
     def update(gradients: tuple[Tensor, ...], factor: Tensor, lr: Tensor) -> None:
@@ -161,47 +178,9 @@ def _finish(optimizer: nn.Cell, rank: int, ranks: int, clip: float) -> Compiled:
         good = ops.logical_and(ops.logical_and(mean < plan[1], norm < plan[2]), peak < plan[3])
         if good:
             update(gradients, share * ops.minimum(Tensor(1.0, ms.float32), clip / (norm + 1e-6)), plan[0])
-        return ops.concat((ops.stack((mean, norm, peak, tokens, good.astype(ms.float32), wishes)), norms))
+        return ops.concat((ops.stack((mean, norm, peak, tokens, good.astype(ms.float32), wishes, adjust(norm))), norms))
 
     return finish
-
-
-def _sum_over_ranks(sizes: Sequence[int], ranks: int) -> Compiled:
-    """Return sums of this rank -> sums over all, a few large AllReduce instead of one a weight."""
-
-    def alone(sums: Sums) -> Sums:
-        return sums
-
-    if ranks == 1:
-        return alone
-    all_reduce = ops.AllReduce(ops.ReduceOp.SUM)
-    stretches = buckets(sizes, _BUCKET)
-
-    def together(sums: Sums) -> Sums:
-        reduced: Sums = ()
-        for start, stop in stretches:
-            parts: Sums = ()
-            for part in sums[start:stop]:
-                parts = (*parts, part.reshape(-1))
-            flat = all_reduce(ops.concat(parts))
-            at = 0
-            for part in sums[start:stop]:
-                reduced = (*reduced, flat[at : at + part.size].reshape(part.shape))
-                at = at + part.size
-        return reduced
-
-    return together
-
-
-def buckets(sizes: Sequence[int], limit: int) -> list[tuple[int, int]]:
-    """Cut a list into stretches (start, stop), each of one item or of at most ``limit`` in sum."""
-    cuts, held = [0], 0
-    for place, size in enumerate(sizes):
-        if held and held + size > limit:
-            cuts.append(place)
-            held = 0
-        held += size
-    return list(pairwise([*cuts, len(sizes)]))
 
 
 def _fused(gradient: Compiled, finish: Compiled) -> Compiled:

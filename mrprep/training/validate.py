@@ -3,11 +3,9 @@
 import math
 from collections.abc import Callable
 
-import mindspore as ms
-from mindspore import Tensor, ops
-
 from mrprep.training.metrics import Validation
 from mrprep.training.mixture import Mixture
+from mrprep.training.reduce import total_over_ranks
 from mrprep.training.score import Scorer, Total, total
 
 
@@ -22,7 +20,7 @@ class Validator:
         """Return the loss with the model as it is; every rank must call it."""
         mine = total(*self._scorer(self._mixture, self._mine, beat)) if self._mine.size else Total(0.0, 0.0)
         if self._ranks > 1:
-            mine = _sum_over_ranks(mine)
+            mine = Total(*total_over_ranks([mine.loss, mine.tokens]))
         return result(step, mine, self._mixture.bytes_per_token)
 
 
@@ -37,8 +35,3 @@ def result(step: int, sums: Total, bytes_per_token: float | None) -> Validation:
         "bits_per_byte": per_byte,
         "tokens": round(sums.tokens),
     }
-
-
-def _sum_over_ranks(mine: Total) -> Total:
-    sums = ops.AllReduce(ops.ReduceOp.SUM)(Tensor([mine.loss, mine.tokens], ms.float32)).asnumpy().tolist()
-    return Total(*sums)

@@ -33,9 +33,9 @@ def train(settings: Settings, request: StopRequest) -> None:
     import mindspore as ms
     from mindspore import communication
 
-    from mrprep.training import loop
+    from mrprep.training import device, loop
 
-    ms.set_device("CPU")
+    device.choose(settings.device)
     ms.set_recursion_limit(20000)  # graphs of 24 layers
     rank = 0
     if settings.ranks > 1:

@@ -71,6 +71,12 @@ class Pipeline(Options):
         return self
 
     @model_validator(mode="after")
+    def _best_has_a_score(self) -> Self:
+        if self.dedupe.keep == "best" and not any(reading.score for reading in (self.input, *self.source)):
+            raise ValueError('dedupe.keep: best goes by a field that [input] or a [[source]] names: score = "..."')
+        return self
+
+    @model_validator(mode="after")
     def _stages_in_order(self) -> Self:
         known = (*MAPS, *BARRIERS, *LAST)
         unknown = [name for name in self.stages if name not in known]

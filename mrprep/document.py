@@ -33,6 +33,8 @@ class Document:
     text: str
     edits: Mapping[str, int] = field(default_factory=lambda: NO_EDITS)
     """What cleaning did to it: rule -> number of characters or places changed."""
+    score: float | None = None
+    """What its record holds in the field that is said to rate it, if one is."""
 
     @property
     def may_be_piece(self) -> bool:

@@ -31,11 +31,17 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "edits": counts["read"]["edits"],
         "shortened": counts["read"]["shortened"],
         "evaluation": counts["evaluation"],
+        "unscored": counts["read"]["rows"] - counts["read"]["scored"] if _goes_by_score(manifest) else 0,
         "duplicates": counts["duplicates"],
         **(_token_summary(manifest) if manifest["splits"] else {"written": counts["written"]}),
         "not_read": {"problems": manifest["inputs"]["problems"], "skipped": manifest["inputs"]["skipped"]},
         "notes": manifest["notes"],
     }
+
+
+def _goes_by_score(manifest: Mapping[str, Any]) -> bool:
+    pipeline: Mapping[str, Any] = manifest["pipeline"]
+    return "dedupe" in pipeline["stages"] and pipeline["dedupe"]["keep"] == "best"
 
 
 def _token_summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,6 +94,8 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
                 f"{stage:<11} {said['edits'][stage]:,} {what} taken out of {cut['documents']:,} documents, "
                 f"{cut['characters']:,} characters"
             )
+    if said["unscored"]:
+        yield f"no score    {said['unscored']:,} documents: among duplicates they give way to those that have one"
     if books["duplicates"]:
         kinds = {
             name: said["duplicates"][name]

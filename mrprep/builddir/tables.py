@@ -26,6 +26,7 @@ TEXT = pa.schema(
         *_WHERE,
         pa.field("text", pa.string(), nullable=False),
         pa.field("edits", pa.string()),  # what cleaning did, such as "nfc 3, zero-width 1"; null where nothing
+        pa.field("score", pa.float64()),  # what its record holds in the field named as its score
     ]
 )
 """Documents that passed the map stages, cleaned; duplicates included."""

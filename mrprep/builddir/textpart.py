@@ -21,7 +21,7 @@ from mrprep.order import document_id
 
 BATCH_CHARACTERS = 2 << 20
 EXCERPT = 200
-_DOCUMENT = ("source", "path", "offset", "line", "piece", "text", "edits")
+_DOCUMENT = ("source", "path", "offset", "line", "piece", "text", "edits", "score")
 
 Batch = Callable[[pa.Array, npt.NDArray[np.uint64]], None]
 """Is shown each batch of texts (string[n]) with their document ids (uint64[n]) as it is written; the pieces of a
@@ -39,7 +39,7 @@ class TextPartWriter:
         self._left_out: list[tuple[Place, str, str, str, str]] = []
         self._notes: list[FileNote] = []
         self._hits: list[tuple[Place, str, str]] = []
-        self._rows = self._kept_documents = self._bytes = 0
+        self._rows = self._scored = 0
         self._seen: Counter[str] = Counter()
         self._by_source: dict[str, Counter[str]] = {}
         self._edits: Counter[str] = Counter()
@@ -114,11 +114,13 @@ class TextPartWriter:
         places = [document.place for document in self._kept]
         ids = _ids(places)
         edits = pa.array([_edits(document.edits) for document in self._kept], pa.string())
-        table = pa.table([*_where(places, ids), texts, edits], schema=tables.TEXT)
+        scores = pa.array([document.score for document in self._kept], pa.float64())
+        table = pa.table([*_where(places, ids), texts, edits, scores], schema=tables.TEXT)
         self._text.write_table(table)
         self._on_batch(texts, ids)
         self._count_kept(table)
         self._rows += len(places)
+        self._scored += len(scores) - scores.null_count
         self._kept, self._characters = [], 0
 
     def _count_kept(self, table: pa.Table) -> None:
@@ -154,6 +156,7 @@ class TextPartWriter:
         return {
             **{name: self._seen[name] for name in ("records", "cuts", "bad", "documents", "edited")},
             "rows": self._rows,
+            "scored": self._scored,
             "left_out": added([before["left_out"], dropped]),
             "shortened": added([before["shortened"], self._shortened]),
             "hits": len(self._hits) + before["hits"],
@@ -168,8 +171,8 @@ def documents(part: Path) -> Iterator[Document]:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, use_threads=False)
             rows = zip(*(table.column(name).to_pylist() for name in _DOCUMENT), strict=True)
-            for *place, text, edits in rows:
-                yield Document(Place(*place), text, _edits_in(edits))
+            for *place, text, edits, score in rows:
+                yield Document(Place(*place), text, _edits_in(edits), score)
 
 
 def _edits_in(edits: str | None) -> Mapping[str, int]:

@@ -5,7 +5,7 @@ Memory follows the number of documents: about 60 bytes for each, 32 in a unit of
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import HELD, RANKED, Corpus, Found, Group, documents_in
-from mrprep.duplicates.texts import sources_of
+from mrprep.duplicates.texts import scores_of, sources_of
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.buckets import Buckets, merged, same_key
 from mrprep.minhash.clusters import components
@@ -109,7 +109,8 @@ def _priorities(corpus: Corpus, rows: npt.NDArray[np.int32]) -> Priorities:
     """Return the priority of each document of so many rows."""
     ranks = {name: rank for rank, name in enumerate(corpus.sources)}
     of_rows = [np.full(part.rows, HELD, np.int32) for part in corpus.parts[: corpus.held_parts]]
-    of_rows += [_source_ranks(part, ranks) for part in corpus.parts[corpus.held_parts :]]
+    own = corpus.parts[corpus.held_parts :]
+    of_rows += [_score_ranks(own)] if corpus.best else [_source_ranks(part, ranks) for part in own]
     first = np.cumsum(rows, dtype=np.int64) - rows
     found: Priorities = np.concatenate([np.empty(0, np.int32), *of_rows]).take(first)
     return found
@@ -121,6 +122,14 @@ def _source_ranks(part: TextPart, ranks: Mapping[str, int]) -> Priorities:
         return np.zeros(part.rows, np.int32)
     names, of_rows = sources_of(part)
     found: Priorities = np.array([ranks[name] for name in names], np.int32).take(of_rows)
+    return found
+
+
+def _score_ranks(parts: Sequence[TextPart]) -> Priorities:
+    """Return the place of each row's score among all, 0 the highest; no score is the last."""
+    scores = np.concatenate([np.empty(0), *map(scores_of, parts)])
+    _, ranks = np.unique(np.where(np.isnan(scores), np.inf, -scores), return_inverse=True)
+    found: Priorities = ranks.astype(np.int32)
     return found
 
 

@@ -16,7 +16,7 @@ from mrprep.minhash.clusters import best, components, stars
 from mrprep.minhash.verify import Verified, verify
 from mrprep.order import I64
 
-Keep = Literal["longest", "first", "source"]
+Keep = Literal["longest", "first", "source", "best"]
 Cluster = Literal["connected", "star"]
 
 

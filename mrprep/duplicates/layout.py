@@ -50,6 +50,8 @@ class Corpus:
     """Earlier builds whose parts come first: name, and how many parts."""
     sources: tuple[str, ...] = ()
     """Sources whose documents go before those of the next; empty: none does."""
+    best: bool = False
+    """Documents of a higher score go before others; those that have none come last."""
 
     @property
     def held_parts(self) -> int:

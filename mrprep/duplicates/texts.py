@@ -34,6 +34,13 @@ def sources_of(part: TextPart) -> tuple[list[str], I64]:
     return column.dictionary.to_pylist(), column.indices.to_numpy().astype(np.int64)
 
 
+def scores_of(part: TextPart) -> npt.NDArray[np.float64]:
+    """Return the score of each row of a part, NaN where there is none."""
+    table = pq.read_table(part.path / "text.parquet", columns=["score"], use_threads=False)
+    scores: npt.NDArray[np.float64] = table["score"].to_numpy()
+    return scores
+
+
 class Batch(NamedTuple):
     """Documents of one row group."""
 

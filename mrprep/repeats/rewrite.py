@@ -46,7 +46,7 @@ def without(document: Document, cut: Cut) -> MapItem:
         return document
     if not text.strip():
         return Dropped(document, REASON, cut.nothing_left.format(gone))
-    return Document(document.place, _closed(text, document), {**document.edits, cut.stage: gone})
+    return Document(document.place, _closed(text, document), {**document.edits, cut.stage: gone}, document.score)
 
 
 def _closed(text: str, document: Document) -> str:

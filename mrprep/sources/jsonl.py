@@ -19,7 +19,7 @@ from mrprep.sources.found import Found
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong
 from mrprep.sources.pieces import MAX_PIECE, documents, without_surrogates
 from mrprep.sources.span import Span
-from mrprep.sources.texts import NoTextError, text_of
+from mrprep.sources.texts import NoTextError, score_of, text_of
 
 _SHORT = MAX_PIECE // 4
 _WHITE = b" \t\r\n"
@@ -30,7 +30,7 @@ _LENIENT = json.JSONDecoder(strict=False, parse_int=float)
 def read(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterator[Document | BadRecord]:
     """Yield the documents and bad records in lines."""
     source, path, loads = span.source, span.path, orjson.loads
-    field = span.text[0] if len(span.text) == 1 else None
+    field = span.text[0] if len(span.text) == 1 and not span.score else None
     for batch in batches:
         if isinstance(batch, TooLong):
             yield too_long(Place(source, path, batch.offset, batch.line), batch.size)
@@ -53,11 +53,13 @@ def read(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterat
 def record(span: Span, raw: bytes, offset: int, line: int, found: Found) -> Iterator[Document | BadRecord]:
     """Yield what one record is: a document, its pieces, or a bad record."""
     try:
-        text = text_of(parse(raw), span.text)
+        value = parse(raw)
+        text = text_of(value, span.text)
     except NoTextError as error:
         yield BadRecord(Place(span.source, span.path, offset, line), error.reason, error.message)
         return
-    yield from documents(span.source, span.path, offset, line, without_surrogates(text, found))
+    score = score_of(value, span.score)
+    yield from documents(span.source, span.path, offset, line, without_surrogates(text, found), score)
 
 
 def parse(raw: bytes) -> Any:

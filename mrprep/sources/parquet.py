@@ -5,6 +5,7 @@ columns and ``_ROWS`` rows, whatever the size of a row group.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import repeat
 from typing import Any
 
 from mrprep.document import BadRecord, Document, Place
@@ -13,6 +14,7 @@ from mrprep.sources.files import UnreadableError, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.pieces import documents, without_surrogates
 from mrprep.sources.span import Span
+from mrprep.sources.texts import finite
 
 _ROWS = 256
 """Rows that are decoded at a time; documents are held whole, so few."""
@@ -43,16 +45,18 @@ def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
     found.encoding = "utf-8"
     with _open(span) as file:
         leaves = _leaves(file, span.text)
+        scores = [span.score] if span.score and _type_of(file.schema_arrow, span.score) else []
         groups, row = _groups_of(span, file.metadata)
         promised = [file.metadata.row_group(i).num_rows for i in groups]
         if any(rows < 0 for rows in promised):
             raise UnreadableError("is damaged: a row group says that it holds fewer than no rows")
         end = row + sum(promised)
         try:
-            for batch in file.iter_batches(_ROWS, row_groups=groups, columns=leaves, use_threads=False):
+            for batch in file.iter_batches(_ROWS, row_groups=groups, columns=[*leaves, *scores], use_threads=False):
                 columns = [_values(batch, name) for name in span.text]
-                for values in zip(*columns, strict=True):
-                    yield from _row(span, values, row, found)
+                rated = [finite(value) for value in _values(batch, scores[0])] if scores else repeat(None)
+                for *values, score in zip(*columns, rated, strict=bool(scores)):
+                    yield from _row(span, values, score, row, found)
                     row += 1
         except (OSError, ValueError) as error:
             raise UnreadableError(f"is damaged at row {row + 1} or later ({printable(str(error))})") from None
@@ -60,7 +64,9 @@ def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
             raise UnreadableError(f"is damaged: it ends after row {row}, and says that it holds {end}")
 
 
-def _row(span: Span, values: Sequence[Any], row: int, found: Found) -> Iterator[Document | BadRecord]:
+def _row(
+    span: Span, values: Sequence[Any], score: float | None, row: int, found: Found
+) -> Iterator[Document | BadRecord]:
     place = Place(span.source, span.path, row, row + 1)
     texts = [value for value in values if value is not None]
     if not texts:
@@ -71,7 +77,7 @@ def _row(span: Span, values: Sequence[Any], row: int, found: Found) -> Iterator[
     except UnicodeDecodeError:
         yield BadRecord(place, "bad-utf8", "the text is not UTF-8")
         return
-    yield from documents(span.source, span.path, row, row + 1, without_surrogates(text, found))
+    yield from documents(span.source, span.path, row, row + 1, without_surrogates(text, found), score)
 
 
 def _open(span: Span) -> Any:

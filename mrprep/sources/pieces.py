@@ -35,13 +35,15 @@ def without_surrogates(text: str, found: Found) -> str:
     return text
 
 
-def documents(source: str, path: bytes, offset: int, line: int, text: str) -> Iterator[Document]:
+def documents(
+    source: str, path: bytes, offset: int, line: int, text: str, score: float | None = None
+) -> Iterator[Document]:
     """Yield ``text`` as one document, or as its pieces."""
     if len(text) <= MAX_PIECE // 4 or len(raw := text.encode()) <= MAX_PIECE:
-        yield Document(Place(source, path, offset, line), text)
+        yield Document(Place(source, path, offset, line), text, score=score)
         return
     for index, piece in enumerate(pieces([raw])):
-        yield Document(Place(source, path, offset, line, index), piece.decode())
+        yield Document(Place(source, path, offset, line, index), piece.decode(), score=score)
 
 
 def pieces(blocks: Iterable[bytes], limit: int = MAX_PIECE) -> Iterator[bytes]:

@@ -23,6 +23,8 @@ class Reading(Options):
     text: tuple[str, ...] = Field(("text",), min_length=1)
     """Field (jsonl, json) or column (parquet) that holds the text; nested ones as ``meta.body``. Several are
     joined by a blank line; those that are missing or null are left out unless all are."""
+    score: str | None = Field(None, min_length=1)
+    """Field or column that holds a number that rates the document, for ``keep = "best"``; nested as ``meta.score``."""
     encoding: str = "auto"
     """Of the files that are not parquet: ``auto``, or a name that Python knows, such as ``gb18030``."""
 

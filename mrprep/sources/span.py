@@ -18,6 +18,7 @@ class Span:
     compression: Compression
     documents: Documents
     text: tuple[str, ...]
+    score: str | None
     encoding: str
     start: int
     """First byte (parquet: first row)."""

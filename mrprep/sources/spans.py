@@ -95,6 +95,7 @@ def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
         compression=file.compression,
         documents=source.documents,
         text=source.text,
+        score=source.score,
         encoding=source.encoding,
         start=0,
         stop=file.size,

@@ -1,6 +1,8 @@
 """Takes the text out of a record, or says in one sentence why it has none."""
 
 from collections.abc import Sequence
+from decimal import Decimal
+from math import isfinite
 from typing import Any
 
 from mrprep.printable import printable
@@ -41,6 +43,23 @@ def text_of(record: Any, fields: Sequence[str]) -> str:
     if not texts:
         raise NoTextError("null-text", f"{_quoted(list(there))} is null")
     return "\n\n".join(texts)
+
+
+def score_of(record: Any, field: str | None) -> float | None:
+    """Return the number in the named field of a JSON value, None if there is none, or none that is finite."""
+    value = _look_up(record, field) if field and isinstance(record, dict) else None
+    return finite(value)
+
+
+def finite(value: Any) -> float | None:
+    """Return a number as one; None for what is no number, or is not finite."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _look_up(record: dict[str, Any], field: str) -> Any:

@@ -130,7 +130,7 @@ def clean(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
     for document in documents:
         cleaner = cut if document.may_be_piece else whole
         text, edits = cleaner(document.text)
-        yield Document(document.place, text, edits) if edits else document
+        yield Document(document.place, text, edits, document.score) if edits else document
 
 
 def steps(document: Document, options: Options) -> Iterator[tuple[str, str, str]]:

@@ -172,7 +172,7 @@ def _judged(document: Document, found: Sequence[Run], options: Options) -> MapIt
         return dropped
     rest = _rest(document.text, found)
     edits = {**document.edits, STAGE: len(found)}
-    return Document(document.place, "\n\n".join(rest), edits) if rest else dropped
+    return Document(document.place, "\n\n".join(rest), edits, document.score) if rest else dropped
 
 
 def _rest(text: str, found: Sequence[Run]) -> list[str]:

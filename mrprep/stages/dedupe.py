@@ -46,7 +46,8 @@ class Options(Base):
     """Library that computes signatures: rensa, or datasketch, the slower reference."""
     keep: Keep = "longest"
     """Which document of a cluster stays: the longest; the first in reading order; or the one of the source that the
-    pipeline lists first (source), of several the longest. Of equally long ones the first."""
+    pipeline lists first (source), or of the highest score (best), of several the longest. Of equally long ones the
+    first."""
     cluster: Cluster = "connected"
     """Duplicates of duplicates are one cluster (connected), or only what resembles the kept one is (star)."""
     contained: float | None = Field(None, gt=0.5, le=1.0)
@@ -114,7 +115,7 @@ def run(
         they may resemble).
     """
     order = tuple(sources) if options.keep == "source" else ()
-    corpus = _corpus(parts, held, order)
+    corpus = replace(_corpus(parts, held, order), best=options.keep == "best")
     settings = {"version": VERSION, "options": options.model_dump(), "sources": order}
     found = find_candidates(run_phase, corpus, options.banding().bands, settings)
     texts = shingle_units(found, corpus.parts, options.ngram)

@@ -24,7 +24,7 @@ from mrprep.sources.spans import Span, count_lines
 from mrprep.stages import boilerplate, clean, decontaminate, dedupe, paragraphs
 from mrprep.stages import filter as filtering
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)

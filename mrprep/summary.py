@@ -29,8 +29,8 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
         "examples": manifest["examples"],
         "edits": counts["read"]["edits"],
-        "shortened": counts["read"]["shortened"],
-        "evaluation": counts["evaluation"],
+        "shortened": counts["read"].get("shortened", {}),
+        "evaluation": counts.get("evaluation", {}),
         "unscored": counts["read"]["rows"] - counts["read"]["scored"] if _goes_by_score(manifest) else 0,
         "duplicates": counts["duplicates"],
         **(_token_summary(manifest) if manifest["splits"] else {"written": counts["written"]}),
@@ -91,7 +91,7 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
     for stage, what in (("boilerplate", "lines"), ("paragraphs", "repeats")):
         if cut := said["shortened"].get(stage):
             yield (
-                f"{stage:<11} {said['edits'][stage]:,} {what} taken out of {cut['documents']:,} documents, "
+                f"{stage:<11} {cut['stretches']:,} {what} taken out of {cut['documents']:,} documents, "
                 f"{cut['characters']:,} characters"
             )
     if said["unscored"]:

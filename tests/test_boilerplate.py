@@ -180,7 +180,11 @@ def test_a_build_tells_of_it(pages: Path, tmp_path: Path) -> None:
     out, killed = tmp_path / "out", tmp_path / "killed"
     manifest = build(pages, out, "--pipeline", pipeline, "--jobs", 2)
     assert manifest["counts"]["read"]["edits"]["boilerplate"] == 90 * 3
-    assert manifest["counts"]["read"]["shortened"]["boilerplate"] == {"documents": 90, "characters": 90 * CHARACTERS}
+    assert manifest["counts"]["read"]["shortened"]["boilerplate"] == {
+        "documents": 90,
+        "stretches": 90 * 3,
+        "characters": 90 * CHARACTERS,
+    }
     assert manifest["counts"]["read"]["left_out"]["boilerplate"] == {"nothing-left": 1}
     said = json.loads((out / "report/summary.json").read_text())
     assert said["dropped"]["boilerplate"] == {"nothing-left": 1}

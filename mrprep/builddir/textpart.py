@@ -90,9 +90,10 @@ class TextPartWriter:
             self._edits.update(document.edits)
             self._seen["edited"] += 1
 
-    def shortened(self, stage: str, characters: int) -> None:
-        """Count a document out of which a stage has taken text."""
-        self._shortened.setdefault(stage, Counter()).update(documents=1, characters=characters)
+    def shortened(self, stage: str, stretches: int, characters: int) -> None:
+        """Count a document out of which a stage has taken so many lines or paragraphs."""
+        counts = self._shortened.setdefault(stage, Counter())
+        counts.update(documents=1, stretches=stretches, characters=characters)
 
     def close(self) -> None:
         """Write what is left, and the counts."""

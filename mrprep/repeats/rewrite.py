@@ -35,7 +35,7 @@ def rewrite(part: Path, writer: TextPartWriter, cut: Cut) -> None:
             writer.drop(item, cut.stage)
             continue
         if item is not document:
-            writer.shortened(cut.stage, len(document.text) - len(item.text))
+            writer.shortened(cut.stage, item.edits[cut.stage], len(document.text) - len(item.text))
         writer.keep(item)
 
 

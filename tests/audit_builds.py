@@ -8,10 +8,10 @@ import numpy as np
 import orjson
 
 from mrprep.audit.finding import Finding
-from mrprep.build import build
 from mrprep.builddir.digest import digest
 from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import open_build
+from mrprep.building import build
 from mrprep.config import command_line_sources, load_pipeline
 from mrprep.mindrecord.read import read_batches
 from mrprep.mindrecord.schema import schema

@@ -93,7 +93,7 @@ def build(
 
 
 def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> None:
-    from mrprep.build import build
+    from mrprep.building import build
     from mrprep.cli.given import job_count
     from mrprep.cli.terminal import say
     from mrprep.request import RunOptions

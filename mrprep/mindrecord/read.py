@@ -133,15 +133,23 @@ def _stored_rows(file: Path, columns: Sequence[str]) -> Iterator[dict[str, list[
         reader.close()
 
 
-def _batches(files: Sequence[Path], columns: Sequence[str], indices: list[int] | None) -> Iterator[Columns]:
+def batched(files: Sequence[Path], columns: Sequence[str], indices: list[int] | None, batch: int) -> Any:
+    """Return MindSpore's ``MindDataset`` of the rows asked for, or of all in order, in batches; the last is smaller.
+
+    Indices must lie within the rows, and be no more than they: MindSpore says nothing and wraps them round.
+    """
     import mindspore.dataset as ds
 
     sampler = ds.SequentialSampler() if indices is None else ds.SubsetSampler(indices)
+    rows = ds.MindDataset(
+        [str(file) for file in files], columns_list=list(columns), num_parallel_workers=1, sampler=sampler
+    )
+    return rows.batch(batch, num_parallel_workers=1)
+
+
+def _batches(files: Sequence[Path], columns: Sequence[str], indices: list[int] | None) -> Iterator[Columns]:
     try:
-        rows = ds.MindDataset(
-            [str(file) for file in files], columns_list=list(columns), num_parallel_workers=1, sampler=sampler
-        )
-        batches = rows.batch(_BATCH, num_parallel_workers=1)
+        batches = batched(files, columns, indices, _BATCH)
         yield from batches.create_dict_iterator(num_epochs=1, output_numpy=True)
     except RuntimeError as error:
         raise MrprepError(f"{printable(str(files[0]))} cannot be read ({reason(error)}): build again") from None

@@ -7,9 +7,10 @@ of the texts and one write; memory is a row group of some megabytes.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
+import numpy.typing as npt
 import orjson
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -55,7 +56,8 @@ def export_unit(unit: ExportUnit, out: Path) -> None:
     file = out / f"documents.{unit.form}"
     writer: _Writer = _Lines(file) if unit.form == "jsonl" else pq.ParquetWriter(file, RECORD, compression="zstd")
     rows = size = 0
-    for table in _survivors(unit):
+    verdict = np.load(unit.verdict, mmap_mode="r")[unit.part.base : unit.part.base + unit.part.rows]
+    for _, table in survivors(unit.part.path / "text.parquet", verdict):
         writer.write_table(table)
         rows += table.num_rows
         size += pc.sum(pc.binary_length(table["text"])).as_py() or 0
@@ -74,15 +76,21 @@ class _Lines:
         self._file.close()
 
 
-def _survivors(unit: ExportUnit) -> Iterator[pa.Table]:
-    verdict: Any = np.load(unit.verdict, mmap_mode="r")[unit.part.base : unit.part.base + unit.part.rows]
+def survivors(texts: Path, verdict: npt.NDArray[np.int64] | None) -> Iterator[tuple[npt.NDArray[np.int64], pa.Table]]:
+    """Yield the rows of a text table that stay, a row group at a time: their places in it, and RECORD.
+
+    Args:
+        texts: ``text.parquet``, or a part under ``text/`` of a finished build.
+        verdict: of its rows, see ``dedupe``; None when all stay.
+    """
     at = 0
-    with pq.ParquetFile(unit.part.path / "text.parquet") as file:
+    with pq.ParquetFile(texts) as file:
         for group in range(file.num_row_groups):
             table = file.read_row_group(group, columns=_WANTED, use_threads=False)
-            kept = table.filter(pa.array(verdict[at : at + table.num_rows] == -1))
+            places = np.arange(at, at + table.num_rows)
+            kept = places if verdict is None else places[verdict[places] == -1]
+            yield kept, _records(table.take(kept - at))
             at += table.num_rows
-            yield _records(kept)
 
 
 def _records(table: pa.Table) -> pa.Table:

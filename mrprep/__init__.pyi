@@ -1,0 +1,7 @@
+from mrprep.interop.library import OpenBuild as OpenBuild
+from mrprep.interop.library import build as build
+from mrprep.interop.library import open_build as open_build
+from mrprep.interop.minddata import dataset as dataset
+from mrprep.interop.torch_rows import TorchRows as TorchRows
+
+__version__: str

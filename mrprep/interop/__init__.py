@@ -1,0 +1,1 @@
+"""At home elsewhere: mrprep as a library, builds for other programs, and shards of others into builds."""

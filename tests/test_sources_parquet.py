@@ -151,3 +151,10 @@ def test_damage_found_by_fuzzing_is_told_whole_and_cut(name: str, tmp_path: Path
     for unit in (1, 1 << 30):
         items = [item for spans in cut([listing], unit) for span in spans for item in read(span)]
         assert any("damaged" in item.problem for item in items if isinstance(item, FileNote)), unit
+
+
+@pytest.mark.parametrize(("text", "name"), [("text", "text"), ("meta.text", "meta"), ("meta.text", "meta.text")])
+def test_columns_of_one_name_are_told(tmp_path: Path, text: str, name: str) -> None:
+    table = pa.table([pa.array(["a"]), pa.array([{"text": "b"}])], names=[name, name])
+    pq.write_table(table, tmp_path / "a.parquet")
+    assert read_path(tmp_path / "a.parquet", text=text).problems == [f'has several columns named "{name}"']

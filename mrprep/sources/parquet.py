@@ -100,6 +100,9 @@ def _leaves(file: Any, names: Sequence[str]) -> list[str]:
     """
     schema = file.schema_arrow
     for name in names:
+        for each in (name, name.partition(".")[0]):
+            if schema.names.count(each) > 1:
+                raise UnreadableError(f'has several columns named "{printable(each)}"')
         kind = _type_of(schema, name)
         if kind is None:
             leaves = [file.schema.column(i).path for i in range(min(12, len(file.schema)))]

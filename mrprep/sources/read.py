@@ -92,6 +92,8 @@ def _sampled(span: Span, file: BinaryIO, found: Found) -> tuple[encoding.Sample,
         return sample, blocks_of(file, span.stop)
     stream = streams.decompressed(file, span.stop, span.compression, found)
     head, rest = _head_of(stream)
+    if codec := streams.codec_of(head):
+        raise UnreadableError(f"is packed twice, with {codec} data inside: unpack it once")
     return encoding.Sample(head, whole=False), itertools.chain([head], rest)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mrprep.builddir.layout import MANIFEST
 from mrprep.config import Pipeline
-from mrprep.plan import Plan, plan
+from mrprep.plan import UNREAD, Plan, plan
 from mrprep.printable import printable
 
 _LISTED = 10
@@ -25,7 +25,8 @@ def _inputs(found: Plan) -> Iterator[str]:
     for listing in found.listings:
         size = sum(file.size for file in listing.files)
         yield f"{printable(listing.source.name)}: {len(listing.files):,} files, {size:,} bytes"
-        for item in listing.skipped[:_LISTED]:
+        skipped = sorted(listing.skipped, key=lambda item: item.kind not in UNREAD)
+        for item in skipped[:_LISTED]:
             yield f"  left aside: {printable(item.path)} ({item.reason})"
         if len(listing.skipped) > _LISTED:
             yield f"  left aside: {len(listing.skipped) - _LISTED:,} more"

@@ -14,6 +14,9 @@ from mrprep.sources.discover import Listing, discover
 from mrprep.sources.source import Source
 from mrprep.sources.spans import Span, cut, unit_bytes
 
+UNREAD = ("unreadable", "dangling")
+"""Kinds of what is left aside though somebody meant it to be read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -66,7 +69,7 @@ def listed(sources: Sequence[Source]) -> tuple[Listing, ...]:
 def _refuse_unreadable(listings: Sequence[Listing]) -> None:
     for listing in listings:
         for item in listing.skipped:
-            if item.kind in {"unreadable", "dangling"}:
+            if item.kind in UNREAD:
                 raise MrprepError(f"{printable(item.path)} {item.reason} (--strict stops at what cannot be read)")
 
 

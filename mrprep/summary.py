@@ -9,10 +9,10 @@ import orjson
 from mrprep.builddir.layout import DUPLICATES, RUN
 from mrprep.builddir.manifest import Build
 from mrprep.evaluation.words import HAN
+from mrprep.plan import UNREAD
 from mrprep.printable import printable
 
 _LISTED = 8
-_UNREAD = ("unreadable", "dangling")
 _CLUSTERS = 3
 
 
@@ -172,8 +172,8 @@ def _written(said: Mapping[str, Any], build: Build) -> Iterator[str]:
 
 def _not_read(said: Mapping[str, Any]) -> Iterator[str]:
     problems, skipped = said["not_read"]["problems"], said["not_read"]["skipped"]
-    problems = [*problems, *({**item, "problem": item["reason"]} for item in skipped if item["kind"] in _UNREAD)]
-    skipped = [item for item in skipped if item["kind"] not in _UNREAD]
+    problems = [*problems, *({**item, "problem": item["reason"]} for item in skipped if item["kind"] in UNREAD)]
+    skipped = [item for item in skipped if item["kind"] not in UNREAD]
     if problems:
         yield f"NOT READ    {len(problems):,} files, or what of them comes after the fault:"
     for problem in problems[:_LISTED]:

@@ -45,7 +45,7 @@ def _send(span: Span, sender: "Connection[Any, Any]") -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         for item in reading.read(span):
-            sender.send((item.place, item.text) if isinstance(item, Document) else item)
+            sender.send((item.place, item.text, item.score) if isinstance(item, Document) else item)
     except BrokenPipeError:
         return
     except Exception as error:
@@ -62,7 +62,10 @@ def _received(receiver: "Connection[Any, Any]") -> Iterator[ReadItem]:
         item = receiver.recv()
         if isinstance(item, Exception):
             raise item
-        received: ReadItem = Document(*item) if isinstance(item, tuple) else item
+        received: ReadItem = item
+        if isinstance(item, tuple):
+            place, text, score = item
+            received = Document(place, text, score=score)
         yield received
         if isinstance(received, FileNote):
             return

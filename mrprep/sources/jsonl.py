@@ -45,6 +45,7 @@ def read(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterat
             if plain:
                 yield Document(Place(source, path, offset, line), text)
             elif raw.removeprefix(_BOM).strip(_WHITE):
+                text = ""  # a long one is not kept twice
                 yield from record(span, raw, offset, line, found)
             offset += len(raw) + 1
             line += 1

@@ -61,6 +61,7 @@ def batches(
             pending.append(block[first:end])
             lines = b"".join(pending).split(b"\n")
             lines.pop()
+            pending = []
             yield Batch(offset, line, lines)
             offset += sum(map(len, lines)) + len(lines)
             line += len(lines)
@@ -68,7 +69,9 @@ def batches(
     if held > limit:
         yield TooLong(offset, line, held)
     elif held:
-        yield Batch(offset, line, [b"".join(pending)])
+        last = [b"".join(pending)]
+        pending.clear()
+        yield Batch(offset, line, last)
 
 
 def of_span(file: BinaryIO, start: int, stop: int, first_line: int) -> tuple[int, int, Iterator[bytes]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from mrprep.document import Document, Place
-from mrprep.sources.files import DamagedError
+from mrprep.sources.files import BLOCK, DamagedError
 from mrprep.sources.found import Found
 
 MAX_PIECE = 16 << 20
@@ -39,10 +39,11 @@ def documents(
     source: str, path: bytes, offset: int, line: int, text: str, score: float | None = None
 ) -> Iterator[Document]:
     """Yield ``text`` as one document, or as its pieces."""
-    if len(text) <= MAX_PIECE // 4 or len(raw := text.encode()) <= MAX_PIECE:
+    if len(text) <= MAX_PIECE // 4 or (len(text) <= MAX_PIECE and len(text.encode()) <= MAX_PIECE):
         yield Document(Place(source, path, offset, line), text, score=score)
         return
-    for index, piece in enumerate(pieces([raw])):
+    blocks = (text[at : at + BLOCK].encode() for at in range(0, len(text), BLOCK))
+    for index, piece in enumerate(pieces(blocks)):
         yield Document(Place(source, path, offset, line, index), piece.decode(), score=score)
 
 

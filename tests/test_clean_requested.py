@@ -10,6 +10,18 @@ AWS = "AKIA" + "ABCDEFGHIJKLMNOP"
 GITHUB = "ghp_" + "a1B2" * 9
 JWT = "eyJhbGciOiJIUzI1NiJ9" + ".eyJzdWIiOiIxMjM0NTY3ODkwIn0" + ".SflKxwRJSMeKKF2QT4fwpM"
 PEM = "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nabc+/=\n-----END RSA PRIVATE KEY-----"
+OTHERS = (
+    "npm_" + "a1B2" * 9,
+    "pypi-AgEIcHlwaS5vcmc" + "a1B-" * 16,
+    "dckr_pat_" + "a1_" * 9,
+    "SG." + "a" * 22 + "." + "b-" * 21 + "c",
+    "shpat_" + "0aF9" * 8,
+    "whsec_" + "a1B2" * 8,
+    "ya29." + "a1B_" * 20,
+    "dop_v1_" + "0a9f" * 16,
+    "glsa_" + "a1B2" * 10,
+    "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQOYBF\n=abcd\n-----END PGP PRIVATE KEY BLOCK-----",
+)
 
 TABLE = [
     ("replacement", "a\ufffd\ufffdb\ufffd", "ab", 2),
@@ -24,6 +36,7 @@ TABLE = [
     ("phones", "13812345678 或 +86 138-1234-5678，010-62345678", "[PHONE] 或 [PHONE]，[PHONE]", 3),
     ("phones", "(212) 155-0123; +44 20 7946 0958", "(212) 155-0123; [PHONE]", 1),
     ("phones", "(212) 555-2123", "[PHONE]", 1),
+    ("phones", "(010)62345678，(0755) 12345678", "[PHONE]，[PHONE]", 2),
     (
         "phones",
         "订单 9138123456780 号，1987-2001 年，3.14159265358",
@@ -33,6 +46,8 @@ TABLE = [
     ("id_numbers", "11010519491231002X 110105194912310021", "[ID] 110105194912310021", 1),
     ("ip_addresses", "10.0.0.255 256.1.1.1 1.2.3 1.2.3.4.5", "[IP] 256.1.1.1 1.2.3 1.2.3.4.5", 1),
     ("ip_addresses", "2001:db8::8a2e:370:7334 12:30:45 std::vector", "[IP] 12:30:45 std::vector", 1),
+    ("ip_addresses", "http://10.0.0.1:8080/ 10.0.0.1: 2001:db8::1:", "http://[IP]:8080/ [IP]: 2001:db8::1:", 2),
+    *(("secrets", f"token={secret}.", "token=[SECRET].", 1) for secret in OTHERS),
     ("secrets", f"key={AWS}; {GITHUB}", "key=[SECRET]; [SECRET]", 2),
     ("secrets", f"{JWT} sk-short", "[SECRET] sk-short", 1),
     ("secrets", f"a\n{PEM}\nb", "a\n[SECRET]\nb", 1),

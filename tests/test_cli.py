@@ -99,8 +99,12 @@ def test_without_names_the_build_is_called_after_its_input_and_found_again(tmp_p
 def test_a_dry_run_says_what_would_be_read_and_writes_nothing(tmp_path: Path) -> None:
     lines(tmp_path / "in" / "a.jsonl", [prose(1)])
     (tmp_path / "in" / "b.csv").write_text("x")
+    for number in range(12):
+        (tmp_path / "in" / f"c{number}.docx").touch()
+    (tmp_path / "in" / "z.txt").symlink_to("nowhere")
     done = mrprep("build", "in", "--dry-run", cwd=tmp_path)
     assert done.returncode == 0
+    assert "left aside: z.txt (is a link to nowhere)" in done.stdout  # first what was meant to be read
     assert "1 files" in done.stdout
     assert "b.csv" in done.stdout
     assert [path.name for path in tmp_path.iterdir()] == ["in"]

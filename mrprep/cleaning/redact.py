@@ -12,7 +12,7 @@ _EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8
 _PHONE = re.compile(
     r"(?<![\d.+-])(?:"
     r"(?:\+?86[- ]?)?1[3-9]\d(?:[- ]?\d{4}){2}"  # Chinese mobile
-    r"|\(?0\d{2,3}\)?[- ]\d{7,8}"  # Chinese landline with its area code
+    r"|(?:\(0\d{2,3}\)[- ]?|0\d{2,3}[- ])\d{7,8}"  # Chinese landline with its area code
     r"|\+\d{1,3}(?:[- .]?\(?\d{1,4}\)?){2,5}"  # international (E.164)
     r"|\(?[2-9]\d{2}\)?[- .][2-9]\d{2}[- .]\d{4}"  # North America
     r")(?![\d.-]?\d)",
@@ -25,7 +25,9 @@ _ID_NUMBER = re.compile(
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 _IP_ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7})(?![\w:]|\.\d)", re.ASCII
+    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"  # a port may follow
+    r"|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:]|\.\d))",
+    re.ASCII,
 )
 _SECRET = re.compile(
     r"(?<![\w-])(?:"
@@ -35,9 +37,13 @@ _SECRET = re.compile(
     r"|gh[oprsu]_[0-9A-Za-z]{36}|github_pat_\w{60,90}|glpat-[\w-]{20}"  # GitHub, GitLab
     r"|sk-[\w-]{20,200}|hf_[0-9A-Za-z]{30,40}"  # OpenAI and others, Hugging Face
     r"|[rs]k_live_[0-9A-Za-z]{24,99}|xox[abeprs]-[\w-]{10,200}"  # Stripe, Slack
+    r"|npm_[0-9A-Za-z]{36}|pypi-AgE[\w-]{50,250}|dckr_pat_[\w-]{27}"  # npm, PyPI, Docker
+    r"|SG\.[\w-]{22}\.[\w-]{43}|shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|whsec_[0-9A-Za-z+/]{32,64}"  # SendGrid, Shopify
+    r"|ya29\.[\w-]{50,500}|do[opr]_v1_[0-9a-f]{64}|glsa_\w{32,60}"  # Google OAuth, DigitalOcean, Grafana
     r"|eyJ[\w-]{10,2000}\.eyJ[\w-]{10,4000}\.[\w-]{10,1000}"  # JSON web tokens (RFC 7519)
     r")(?![\w-])"
-    r"|-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----[^-]{1,20000}-----END (?:[A-Z]{1,20} ){0,3}PRIVATE KEY-----",
+    r"|-----BEGIN (?:[A-Z]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----[^-]{1,20000}"
+    r"-----END (?:[A-Z]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----",
     re.ASCII,
 )
 

@@ -51,7 +51,9 @@ def span(tmp_path: Path) -> Span:
 
 def test_the_same_items_as_without_a_guard(span: Span) -> None:
     gone = replace(span, path=b"gone.txt")
-    for each in (span, gone):
+    (Path(os.fsdecode(span.root)) / "b.jsonl").write_text('{"text": "b", "rank": 2}\n{broken\n')
+    ((rated,),) = units_of(Path(os.fsdecode(span.root)) / "b.jsonl", 1 << 20, score="rank")
+    for each in (span, gone, rated):
         assert list(guarded.read(each)) == list(read(each))
 
 

@@ -158,3 +158,23 @@ def test_columns_of_one_name_are_told(tmp_path: Path, text: str, name: str) -> N
     table = pa.table([pa.array(["a"]), pa.array([{"text": "b"}])], names=[name, name])
     pq.write_table(table, tmp_path / "a.parquet")
     assert read_path(tmp_path / "a.parquet", text=text).problems == [f'has several columns named "{name}"']
+    others = pa.table([pa.array(["a"]), table[0], table[1]], names=["other", name, name])
+    pq.write_table(others, tmp_path / "a.parquet")
+    reading = read_path(tmp_path / "a.parquet", text="other", score=text)
+    assert reading.problems == [f'has several columns named "{name}"']
+
+
+@pytest.mark.parametrize(
+    ("column", "score"),
+    [
+        (pa.array([7, None]), 7.0),
+        (pa.array([0.5, None], pa.float32()).dictionary_encode(), 0.5),
+        (pa.array([2**62, None], pa.timestamp("us")), None),  # a date that Python does not have
+        (pa.array([2**30, None], pa.date32()), None),
+        (pa.array(["7", None]), None),
+    ],
+    ids=lambda value: str(getattr(value, "type", value)),
+)
+def test_only_numbers_rate_documents(tmp_path: Path, column: pa.Array, score: float | None) -> None:
+    reading = write_and_read(tmp_path, {"text": ["a", "b"], "rank": column}, score="rank")
+    assert [document.score for document in reading.documents] == [score, None]

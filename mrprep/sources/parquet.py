@@ -45,7 +45,7 @@ def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
     found.encoding = "utf-8"
     with _open(span) as file:
         leaves = _leaves(file, span.text)
-        scores = [span.score] if span.score and _type_of(file.schema_arrow, span.score) else []
+        scores = _scores(file.schema_arrow, span.score)
         groups, row = _groups_of(span, file.metadata)
         promised = [file.metadata.row_group(i).num_rows for i in groups]
         if any(rows < 0 for rows in promised):
@@ -100,9 +100,6 @@ def _leaves(file: Any, names: Sequence[str]) -> list[str]:
     """
     schema = file.schema_arrow
     for name in names:
-        for each in (name, name.partition(".")[0]):
-            if schema.names.count(each) > 1:
-                raise UnreadableError(f'has several columns named "{printable(each)}"')
         kind = _type_of(schema, name)
         if kind is None:
             leaves = [file.schema.column(i).path for i in range(min(12, len(file.schema)))]
@@ -113,10 +110,28 @@ def _leaves(file: Any, names: Sequence[str]) -> list[str]:
     return list(names)
 
 
+def _scores(schema: Any, name: str | None) -> list[str]:
+    """Return the column that rates documents, if it is there and holds numbers."""
+    from pyarrow import types
+
+    kind = _type_of(schema, name) if name else None
+    if kind is not None and types.is_dictionary(kind):
+        kind = kind.value_type
+    numbers = (types.is_integer, types.is_floating, types.is_decimal)
+    return [name] if name and kind is not None and any(is_kind(kind) for is_kind in numbers) else []
+
+
 def _type_of(schema: Any, name: str) -> Any:
-    """Return the Arrow type of a column by its name or its path through structs; None if there is none."""
+    """Return the Arrow type of a column by its name or its path through structs; None if there is none.
+
+    Raises:
+        UnreadableError: there are several.
+    """
     import pyarrow as pa
 
+    for each in (name, name.partition(".")[0]):
+        if schema.names.count(each) > 1:
+            raise UnreadableError(f'has several columns named "{printable(each)}"')
     if name in schema.names:
         return schema.field(name).type
     head, *rest = name.split(".")

@@ -48,7 +48,7 @@ def reasons(text: str, o: Options) -> Iterator[str]:
         yield from latin_reasons(text, kinds, inked, wide, latin, o)
     yield from kind_reasons(kinds, inked, o)
     yield from line_reasons(lines, text, inked, wide, o)
-    yield from repetition_reasons(text, units, density, o)
+    yield from repetition_reasons(text, units, density, latin, wide, o)
     marks = sum(map(text.count, "。，！？；：、,၊།"))
     blanks = sum(map(text.count, " \u3000\t|·›>"))
     if wide >= max(latin, 40) and marks <= 0.01 * inked and blanks / len(text) > o.max_spaced:
@@ -104,14 +104,16 @@ def line_reasons(lines: list[str], text: str, inked: int, wide: int, o: Options)
         yield "ellipses"
 
 
-def repetition_reasons(text: str, units: list[str], density: float, o: Options) -> Iterator[str]:
+def repetition_reasons(text: str, units: list[str], density: float, latin: int, wide: int, o: Options) -> Iterator[str]:
     dense = density < (0.6 if len(text) < 600 else 0.3)
     if dense and len(units) >= 8 and Counter(units).most_common(1)[0][1] / len(units) > o.max_one_unit:
         yield "one-word"
     if density < o.min_density:
         yield "compressible"
     first = units[:1000]
-    if density < 0.4 and len(first) >= 8 and len(set(first)) / len(first) < o.min_distinct_units:
+    few = len(first) >= 8 and len(set(first)) / len(first) < o.min_distinct_units
+    few |= latin > wide and len(first) >= 200 and len(set(first[:200])) / 200 < 2 * o.min_distinct_units
+    if density < 0.4 and few:
         yield "few-words"
     first = units[:4000]
     n = min(10, max(1, len(first) // 5))

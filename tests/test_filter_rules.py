@@ -153,7 +153,7 @@ GARBAGE: dict[str, tuple[Make, set[str]]] = {
     "digit table": (number_table, {"digits"}),
     "keyboard mash": (keyboard_mash, {"mash", "word-salad"}),
     "web page": (web_page, {"markup"}),
-    "style sheet": (style_sheet, {"long-words", "symbols"}),
+    "style sheet": (style_sheet, {"remains", "long-words", "symbols"}),
     "utf-8 as windows-1252": (lambda rng: CHINESE.encode().decode("cp1252", "ignore"), {"mojibake"}),
     "gbk as latin-1": (lambda rng: CHINESE.encode("gbk").decode("latin-1"), {"mojibake"}),
     "utf-8 as gbk": (lambda rng: CHINESE.encode().decode("gbk", "replace"), {"garbled", "rare-characters"}),

@@ -86,7 +86,7 @@ _BEYOND = (
 _FIRST_LEVEL = (("gb2312", 0xB0, 0xD7), ("big5", 0xA4, 0xC6), ("euc_jp", 0xB0, 0xCF))
 """Codecs and the lead bytes of their everyday ideographs."""
 
-WATCHED = "|｜»›><&锟…。，！？；：、,၊། \u3000\t·•‣▶►●○■▪▫–-"
+WATCHED = "|｜»›><&锟…。，！？；：、,၊། \u3000\t·•‣▶►●○■▪▫–-:/[]{}=\"();_#\\%'→—"
 """Characters that rules ask for one by one; each is a class of its own."""
 
 

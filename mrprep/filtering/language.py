@@ -5,12 +5,16 @@ short searches.
 """
 
 import re
+from collections import Counter
 
 import numpy as np
+import numpy.typing as npt
 
 from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.words import letter_odds, small_share, words_of
 
 _COMMON = (" of ", " and ", " to ", " in ", " de ")
 _COMMON_EVERY = 300
@@ -25,6 +29,18 @@ _CONSONANTS = re.compile(r"[bcdfghjklmnpqrstvwxz]{5}|[qwrt]{3}|[sdfghjkl]{4}|[zx
 _LEAST_WORDS = 8
 _LEAST_SALAD = 50
 _SALAD_OF = 200
+_LEAST_JUDGED = 25
+_LEAST_COUNTED = 50
+_ENGLISH_SHARE = 0.03
+_SCATTERED = 0.7
+_TORN = 2
+_FILLERS, _PINYIN, _REVERSED = 4.0, 1.2, 12.0
+"""What shares are multiplied by: a likeness of 0.8 is 20 % filler, 67 % Pinyin or 7 % small words backwards."""
+_TITLES, _TITLED = 0.7, 3
+"""Share of words with capitals in lists of titles, and how many times more small words they need."""
+_UNKNOWN_SHARE = 0.5
+_STUFFED = 0.5
+_STUFFED_OF = 500
 _FILLER = "orem ipsum"
 _FILLER_EVERY = 1000
 
@@ -73,6 +89,101 @@ def _mash(profile: Profile, most: float) -> Complaint | None:
     return too_much("mash", "of the words without vowels", odd / len(words), most)
 
 
+def _claims_english(batch: Batch) -> Mask:
+    words = words_of(batch)
+    alone = batch.wide * 50 <= batch.inked
+    return alone & (words.judged >= _LEAST_JUDGED) & (words.english_only > _ENGLISH_SHARE * words.count)
+
+
+def _is_broken(batch: Batch, most: float) -> Mask:
+    words = words_of(batch)
+    share = words.unknown / np.maximum(words.judged, 1)
+    by_chance = share * (1 - share) * words.known_or_unknown
+    return _claims_english(batch) & (share > most) & (words.unknown_after_known > _SCATTERED * by_chance)
+
+
+def _broken(profile: Profile, most: float) -> Complaint | None:
+    """Complain about unknown words, unless those of another language stand among them."""
+    words = words_of(profile.batch)
+    share = float(words.unknown[profile.index] / words.judged[profile.index])
+    if share - 2 * small_share(profile.batch, profile.index, foreign=True) <= most:
+        return None
+    return too_much("broken-words", "of the words in no vocabulary", share, most)
+
+
+def _is_torn(batch: Batch, most: float) -> Mask:
+    words = words_of(batch)
+    english = words.english_only > _ENGLISH_SHARE / 2 * words.count
+    least = np.where(english, most, max(most, min(1, _TORN * most)))
+    return (words.count >= _LEAST_COUNTED) & (words.single > least * words.count) & ~_is_numeric(batch)
+
+
+def _torn(profile: Profile, most: float) -> Complaint | None:
+    words = words_of(profile.batch)
+    share = float(words.single[profile.index] / words.count[profile.index])
+    return too_much("broken-words", "of the words single letters", share, most)
+
+
+def _is_numeric(batch: Batch) -> Mask:
+    return batch.kinds[Kind.DIGIT] * 10 >= batch.inked
+
+
+def _is_no_language(batch: Batch, most: float) -> Mask:
+    return (words_of(batch).count >= _LEAST_JUDGED) & (batch.once(_likeness) > most)
+
+
+def _likeness(batch: Batch) -> npt.NDArray[np.float64]:
+    """Return how much of each text is filler, Pinyin or English spelt backwards, 1 for all of it."""
+    words = words_of(batch)
+    parts = np.stack([words.filler * _FILLERS, words.pinyin * _PINYIN, words.reversed * _REVERSED])
+    return parts.max(axis=0) / np.maximum(words.count, 1)
+
+
+def _no_language(profile: Profile, most: float) -> Complaint | None:
+    share = profile.number(lambda batch: batch.once(_likeness))
+    return too_much("filler", "like lorem ipsum, Pinyin or English backwards", share, most)
+
+
+def _is_unknown(batch: Batch, _: float) -> Mask:
+    words = words_of(batch)
+    return (words.judged >= _LEAST_JUDGED) & (words.unknown > _UNKNOWN_SHARE * words.judged)
+
+
+def _gibberish(profile: Profile, least: float) -> Complaint | None:
+    odds = letter_odds(profile.sample)
+    if odds >= least:
+        return None
+    return Complaint("gibberish", f"letters with odds of 2^{odds:.1f}, at least 2^{least:g} wanted")
+
+
+def _has_few_small_words(batch: Batch, least: float) -> Mask:
+    words = words_of(batch)
+    wanted = least * np.where(words.capital > _TITLES * words.count, _TITLED, 1)
+    return ~_is_numeric(batch) & (words.count >= _LEAST_COUNTED) & (words.small < wanted * words.count)
+
+
+def _few_small_words(profile: Profile, least: float) -> Complaint | None:
+    words = words_of(profile.batch)
+    titles = words.capital[profile.index] > _TITLES * words.count[profile.index]
+    share, least = small_share(profile.batch, profile.index), least * (_TITLED if titles else 1)
+    if share >= least:
+        return None
+    return Complaint("keywords", f"{share:.1%} small words, at least {least:.1%} wanted")
+
+
+def _may_be_stuffed(batch: Batch, _: float) -> Mask:
+    return (words_of(batch).count >= _LEAST_COUNTED) & (batch.densities < _STUFFED)
+
+
+def _stuffed(profile: Profile, most: float) -> Complaint | None:
+    words = [word for word in profile.words[:_STUFFED_OF] if len(word) > 3 and word not in _SMALL_WORDS]
+    if not words:
+        return None
+    word, count = Counter(words).most_common(1)[0]
+    share = count / min(_STUFFED_OF, len(profile.words))
+    return too_much("stuffed", f"of the words are {word!r}", share, most)
+
+
 def _has_filler(batch: Batch, _: float) -> Mask:
     return (batch.latin > batch.wide) & batch.containing(_FILLER)
 
@@ -89,6 +200,18 @@ def _words_if_strange(profile: Profile) -> list[str]:
     return profile.words if small < _LEAST_SHARE * len(profile.words) else []
 
 
+BROKEN_WORDS = Rule(_is_broken, _broken)
+"""English with words that are in no vocabulary strewn over it: bad character recognition, shuffled letters."""
+TORN_WORDS = Rule(_is_torn, _torn)
+"""Words that fell into letters; languages other than English may have twice as many."""
+NO_LANGUAGE = Rule(_is_no_language, _no_language)
+"""Words of *lorem ipsum*, Pinyin without tones, English spelt backwards."""
+GIBBERISH = Rule(_is_unknown, _gibberish)
+"""Text of unknown words whose letters follow each other as in no language."""
+FEW_SMALL_WORDS = Rule(_has_few_small_words, _few_small_words)
+"""Lists of key words: hardly any small words of any one of 160 languages."""
+STUFFED = Rule(_may_be_stuffed, _stuffed)
+"""One word that carries meaning far too often."""
 WORD_SALAD = Rule(_may_be_strange, _word_salad)
 """Latin text without small words in which hardly a word comes twice."""
 MASH = Rule(_may_be_strange, _mash)

@@ -1,8 +1,12 @@
 """What the filter knows of one text of a batch, for the rules that suspect it; words and units on demand."""
 
 import re
+from collections.abc import Callable
 from functools import cached_property
 from itertools import islice
+from typing import Any
+
+import numpy.typing as npt
 
 from mrprep.filtering.batch import Batch, Memo
 
@@ -25,7 +29,7 @@ class Profile(Memo):
 
     def __init__(self, batch: Batch, index: int) -> None:
         super().__init__()
-        self._batch, self._index = batch, index
+        self.batch, self.index = batch, index
         self.text = batch.texts[index]
         self.sample = batch.samples[index]
         self.partial = bool(batch.partial[index])
@@ -37,8 +41,12 @@ class Profile(Memo):
     @cached_property
     def kinds(self) -> list[int]:
         """Characters of each kind and watched one."""
-        kinds: list[int] = self._batch.kinds[:, self._index].tolist()
+        kinds: list[int] = self.batch.kinds[:, self.index].tolist()
         return kinds
+
+    def number(self, column: Callable[[Batch], npt.NDArray[Any]]) -> float:
+        """Return this text's entry of a column of the batch."""
+        return float(column(self.batch)[self.index])
 
     @cached_property
     def lines(self) -> list[str]:

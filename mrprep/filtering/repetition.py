@@ -18,6 +18,7 @@ _SUSPICIOUS = 0.3
 """The same for longer texts; prose that repeats itself three times comes to 0.2."""
 _FEW_SUSPICIOUS = 0.4
 _FEW_OF = 1000
+_SOME_OF = 200
 _N = 10
 _MOST_UNITS = 4000
 
@@ -69,6 +70,9 @@ def _may_have_few_units(batch: Batch, _: float) -> Mask:
 
 def _few_units(profile: Profile, least: float) -> Complaint | None:
     units = profile.units[:_FEW_OF]
+    if len(units) >= _SOME_OF and profile.latin > profile.wide and len(set(units[:_SOME_OF])) < 2 * least * _SOME_OF:
+        units = units[:_SOME_OF]
+        least *= 2
     share = len(set(units)) / max(1, len(units))
     if share >= least or len(units) < _LEAST_UNITS:
         return None

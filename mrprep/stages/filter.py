@@ -14,13 +14,13 @@ from pydantic import Field, field_validator
 
 from mrprep import extras
 from mrprep.document import Document, Dropped, MapItem
-from mrprep.filtering import composition, garble, langid, language, lines, repetition, size
+from mrprep.filtering import composition, garble, han, langid, language, lines, repetition, shapes, size
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.complaint import Complaint, Rule
 from mrprep.filtering.profile import Profile
 from mrprep.options import Options as BaseOptions
 
-VERSION = 2
+VERSION = 3
 BATCH_CHARACTERS, BATCH_DOCUMENTS = 1 << 17, 2048
 """Documents are judged together until they come to one of these."""
 
@@ -79,6 +79,39 @@ class Options(BaseOptions):
     """Most words of a Latin text that cannot be pronounced, of those over 3 letters. Own choice."""
     max_filler: int = 1
     """Most *lorem ipsum* in 1,000 characters. C4 has 0 in a document."""
+    max_log: float = 0.4
+    """Most characters in lines of logs, stack traces and listings, in text without prose. Own choice."""
+    max_remains: float = 0.4
+    """Most characters in templates, wikitext, JSON, scripts …; 0.7 where prose stands beside it. For C4's braces."""
+    max_links: float = 0.9
+    """Most characters in Markdown links and addresses. Own measurement: chapters of documentation reach 85 %."""
+    max_barred: float = 0.8
+    """Most characters in short pieces between bars, arrows, dots … For FineWeb's short lines, 0.67."""
+    max_unknown_words: float = 0.18
+    """Most words of English that are in no vocabulary, less twice the small words of other languages. For CCNet's
+    perplexity (Wenzek et al. 2020). Own measurement: Python's documentation has up to 10 %; drops 2 of 500 manuals."""
+    max_single_letters: float = 0.22
+    """Most words of one letter in English, twice that in other languages. Own measurement: manuals have 21 %."""
+    max_likeness: float = 0.8
+    """Most likeness to lorem ipsum (0.8 is 20 % of the words), Pinyin (67 %) or English backwards (7 %). Of 137
+    languages none is over half of it; books about Pinyin need 1."""
+    min_letter_odds: float = -13.9
+    """Least mean log2 of the frequency of three letters in a row, asked where most words are unknown; -99 switches it
+    off. For CCNet's perplexity; drops none of 137 languages, which it was fitted to; shuffled letters have -14.1."""
+    min_small_words: float = 0.04
+    """Least words that are small words (the, of, der, la …) of the language that fits best; lists of titles need three
+    times as many. For Gopher's two stop words; Finnish manuals have 5 %."""
+    max_stuffed: float = 0.17
+    """Most words that are one and the same word with a meaning, in text that compresses well. For Gopher's top
+    n-grams, 0.2; of 99 % of READMEs it is under 17 %."""
+    min_order: float = 0.15
+    """Least order of Chinese: 0 for shuffled characters, 1 if all neighbours are known pairs; -1 switches it off.
+    Own measurement: drops no chapter of 1,883 of novels."""
+    min_modern_order: float = 0.4
+    """The same for modern Chinese; -1 switches it off. Own measurement: drops 0.3 % of an encyclopedia."""
+    min_small_characters: float = 0.055
+    """Least ideographs that are small words (的, 是, 之 …), modern or classical; 0.088 where order is under 0.6. For
+    Gopher's stop words; laws and novels have 8 %, lists of key words 1 to 5 %; verse is not asked."""
     languages: tuple[str, ...] = ()
     """Languages that are kept, by their codes, such as ``["zh", "en"]``; empty keeps all. Needs mrprep[langid]."""
     min_language: float = Field(0.05, ge=0, le=1)
@@ -148,6 +181,10 @@ def _checks(options: Options) -> Checks:
         (size.SHORT, options.min_units),
         (lines.MENU_BAR, options.min_units_between_bars),
         (composition.MARKUP, options.max_markup),
+        (shapes.LOG, options.max_log),
+        (shapes.REMAINS, options.max_remains),
+        (shapes.LINKS, options.max_links),
+        (shapes.BARRED, options.max_barred),
         (garble.MOJIBAKE, options.max_mojibake),
         (composition.ENCODED, options.max_encoded),
         (composition.LONG_WORDS, options.max_word_length),
@@ -168,5 +205,14 @@ def _checks(options: Options) -> Checks:
         (lines.WORD_LIST, options.max_spaced),
         (language.MASH, options.max_mash),
         (language.WORD_SALAD, options.min_repeated_words),
+        (language.BROKEN_WORDS, options.max_unknown_words),
+        (language.TORN_WORDS, options.max_single_letters),
+        (language.NO_LANGUAGE, options.max_likeness),
+        (language.GIBBERISH, options.min_letter_odds),
+        (language.FEW_SMALL_WORDS, options.min_small_words),
+        (language.STUFFED, options.max_stuffed),
+        (han.SHUFFLED, options.min_order),
+        (han.MISREAD, options.min_modern_order),
+        (han.KEY_CHARACTERS, options.min_small_characters),
         *in_language,
     )

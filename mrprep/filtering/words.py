@@ -1,0 +1,168 @@
+"""The words of a batch's Latin texts, known by hashes: how many are in a vocabulary, how many are small words.
+
+Words are runs of letters in the first `_BYTES` bytes of a text. All looks are taken for the whole batch: a word is
+two loads of eight bytes, so it costs some 60 ns and no character is looked at by itself.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from mrprep.filtering.batch import Batch, Column, Mask
+from mrprep.filtering.model import ENGLISH, FOREIGN, SMALL, hash_words, model, trigrams
+
+_BYTES = 3000
+_LOWER = bytes(
+    code if 97 <= code <= 122 or code >= 128 else code + 32 if 65 <= code <= 90 else 0 for code in range(256)
+)
+_WIDTH = 8
+_MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WIDTH + 1)], np.uint64)
+_BEYOND_ASCII = np.uint64(0x8080808080808080)
+_LEAST_LETTERS = 3
+_LOWER_CASE = 97
+_OPENS = np.isin(np.arange(256), list(b" \n\t(\"'"))
+"""Bytes that stand before words, not before parts of names and paths."""
+
+Shares = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Columns with an entry a text; zeros for those that are not Latin."""
+
+    count: Column
+    """Words."""
+    small: Column
+    """Small English words: the, of, and …"""
+    english_only: Column
+    """Those of them that no other language has."""
+    single: Column
+    """Words of one letter."""
+    capital: Column
+    """Words that begin with a capital and go on with a small letter."""
+    filler: Column
+    """Words of *lorem ipsum*."""
+    pinyin: Column
+    """Syllables of Pinyin of two letters and more."""
+    reversed: Column
+    """Small English words spelt backwards."""
+    judged: Column
+    """Words of three ASCII letters and more that begin with a small letter after a blank: no names or paths."""
+    unknown: Column
+    """Judged words that are in no vocabulary."""
+    unknown_after_known: Column
+    """Unknown words that follow a known one, both judged."""
+    known_or_unknown: Column
+    """Judged words that follow a judged one."""
+    hashes: npt.NDArray[np.int64]
+    """Of all words, in their order."""
+    lengths: Column
+    """Bytes of all words."""
+    starts: Column
+    """Where the words of each text begin among them, and where the last end: int64[texts + 1]."""
+
+
+def words_of(batch: Batch) -> Words:
+    """Return the words of a batch, looked at once."""
+    return batch.once(_look)
+
+
+def _look(batch: Batch) -> Words:
+    texts = len(batch.texts)
+    latin = np.flatnonzero((batch.latin * 2 >= batch.inked) & (batch.wide * 10 <= batch.inked) & (batch.inked > 0))
+    if not latin.size:
+        return _none(texts)
+    encoded = [batch.samples[index][:_BYTES].encode("utf-8", "surrogatepass") for index in latin.tolist()]
+    raw = b" ".join([b"", *encoded, b" " * (2 * _WIDTH)])
+    sizes = np.zeros(texts, np.int64)
+    sizes[latin] = [len(data) + 1 for data in encoded]
+    lowered = raw.translate(_LOWER)
+    starts, ends = _runs(np.frombuffer(lowered, np.uint8) > 0)
+    bounds = np.searchsorted(starts, np.concatenate([[0], np.cumsum(sizes)]))
+    owners = np.repeat(np.arange(texts), np.diff(bounds))
+    lengths = ends - starts
+    head, tail = _loads(lowered, starts, lengths)
+    hashes = hash_words(head, tail)
+    flags = model().words.take(hashes)
+    initial = np.frombuffer(raw, np.uint8).take(starts)
+    before = _OPENS.take(np.frombuffer(raw, np.uint8).take(starts - 1))
+    judged = before & (lengths >= _LEAST_LETTERS) & (initial >= _LOWER_CASE) & (((head | tail) & _BEYOND_ASCII) == 0)
+    unknown = judged & ((flags & (ENGLISH | FOREIGN)) == 0)
+    follows = judged[1:] & judged[:-1] & (owners[1:] == owners[:-1])
+    after = np.frombuffer(raw, np.uint8).take(starts + 1)
+    titled = (initial >= ord("A")) & (initial <= ord("Z")) & (after >= _LOWER_CASE) & (lengths > 1)
+    follows = judged[1:] & judged[:-1] & (owners[1:] == owners[:-1])
+    turned = follows & unknown[1:] & ~unknown[:-1]
+    _, _, small, english_only, filler, pinyin, backwards = _count(flags, 7, owners, texts)
+    shapes = judged * 1 + unknown * 2 + (lengths == 1) * 4 + titled * 8
+    judged_words, unknown_words, single, capital = _count(shapes, 4, owners, texts)
+    known_or_unknown, unknown_after_known = _count(follows * 1 + turned * 2, 2, owners[1:], texts)
+    return Words(
+        count=np.diff(bounds),
+        small=small,
+        english_only=english_only,
+        single=single,
+        capital=capital,
+        filler=filler,
+        pinyin=pinyin,
+        reversed=backwards,
+        judged=judged_words,
+        unknown=unknown_words,
+        unknown_after_known=unknown_after_known,
+        known_or_unknown=known_or_unknown,
+        hashes=hashes,
+        lengths=lengths,
+        starts=bounds,
+    )
+
+
+def _none(texts: int) -> Words:
+    none = np.zeros(texts, np.int64)
+    starts = np.zeros(texts + 1, np.int64)
+    return Words(none, none, none, none, none, none, none, none, none, none, none, none, none[:0], none[:0], starts)
+
+
+def _count(flags: npt.NDArray[np.integer[Any]], bits: int, owners: Column, texts: int) -> Column:
+    """Return how many words of each text have each of some flags: int64[bits, texts]."""
+    width = 1 << bits
+    counts = np.bincount(owners * width + flags, minlength=texts * width).reshape(texts, width)
+    return np.stack([counts[:, (np.arange(width) >> bit & 1) > 0].sum(axis=1) for bit in range(bits)])
+
+
+def _runs(inside: Mask) -> tuple[Column, Column]:
+    """Return where runs of True begin and end; the first and the last entry are False."""
+    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+    return edges[::2], edges[1::2]
+
+
+def _loads(data: bytes, starts: Column, lengths: Column) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    """Return the first and the next eight bytes of each word, zeros beyond its end."""
+    windows: npt.NDArray[np.uint64] = np.ndarray((max(1, len(data) - _WIDTH + 1),), "<u8", data, strides=(1,))
+    head = windows.take(starts) & _MASKS.take(np.minimum(lengths, _WIDTH))
+    tail = windows.take(starts + _WIDTH) & _MASKS.take(np.clip(lengths - _WIDTH, 0, _WIDTH))
+    return head, tail
+
+
+def small_share(batch: Batch, index: int, foreign: bool = False) -> float:
+    """Return the share of small words in a text, in the language of which it has most.
+
+    With ``foreign``, of those of two letters and more that are no small words of English.
+    """
+    words, known = words_of(batch), model()
+    span = slice(words.starts[index], words.starts[index + 1])
+    hashes = words.hashes[span]
+    if foreign:
+        hashes = hashes[(words.lengths[span] > 1) & ((known.words[hashes] & SMALL) == 0)]
+    at = np.minimum(np.searchsorted(known.small, hashes), len(known.small) - 1)
+    rows = at[known.small[at] == hashes]
+    return float(known.languages[rows].sum(axis=0).max(initial=0)) / max(1, int(words.count[index]))
+
+
+def letter_odds(sample: str) -> float:
+    """Return the mean log2 frequency of three letters in a row."""
+    codes = np.frombuffer(sample[:_BYTES].encode("utf-32-le", "surrogatepass"), np.uint32)
+    rows, inside = trigrams(codes)
+    found = model().letters.take(rows[inside])
+    return float(found.mean()) if found.size else 0.0

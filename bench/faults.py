@@ -3,7 +3,7 @@
     python bench/faults.py [--build BUILD] [--only WORD]
 
 Two ranks of a tiny model, a checkpoint every 10 steps of 60. Prints a row a fault: seconds from the fault to the exit,
-processes left, whether the same command then finished, and the sentence. As root, a full disk is a tmpfs of 30 MB.
+processes left, whether the same command then finished, and the sentence. As root, a full disk is a tmpfs of 80 MB.
 """
 
 import argparse
@@ -214,7 +214,7 @@ def main():
                 print(f"{name:<42} skipped: root can make a small disk")
                 continue
             if small:
-                subprocess.run(["mount", "-t", "tmpfs", "-o", "size=30m", "tmpfs", home], check=True)
+                subprocess.run(["mount", "-t", "tmpfs", "-o", "size=80m", "tmpfs", home], check=True)
             try:
                 suffer(name, fault, build, home / "run")
             finally:

@@ -1,6 +1,6 @@
 """A 10m model on mixfolder and zh_laws for ten minutes of training, killed three times on the way.
 
-    python bench/longrun.py [--minutes 10] [--ranks 2] [--work DIR]
+    python bench/longrun.py [--minutes 10] [--ranks 2] [--every 25] [--work DIR]
 
 Four legs of equal time, counted from a leg's first step: ended by kill -9 of the parent, kill -9 of a rank, SIGTERM,
 and the last by reaching its steps. Prints a row a leg, the validation losses, and what must hold: every step once in
@@ -19,20 +19,8 @@ import psutil
 from faults import left_of
 from tree import SHARED, command
 
-SAVE = 25
 SHAPE = ["--model", "10m", "--micro-batch", 2, "--lr", "1e-3", "--warmup", 30, "--decay", "wsd"]
-KEEPING = [
-    "--save-every",
-    SAVE,
-    "--save-minutes",
-    0.5,
-    "--valid-every",
-    SAVE,
-    "--valid-rows",
-    32,
-    "--keep-every",
-    10 * SAVE,
-]
+KEEPING = ["--save-minutes", 0.5, "--valid-rows", 32, "--keep-every", 200]
 UNENDING = 1_000_000
 INPUTS = [SHARED / "corpora/mixfolder", SHARED / "corpora/zh_laws"]
 
@@ -46,12 +34,13 @@ def lines(file):
 class Leg:
     """One ``mrprep train``, from its start to its end."""
 
-    def __init__(self, build, run, ranks, steps):
+    def __init__(self, build, run, ranks, every, steps):
         self.metrics, self.log = run / "metrics.jsonl", run.parent / "stderr"
         self.began, before = time.monotonic(), self.metrics.stat().st_mtime_ns if self.metrics.exists() else 0
         self.had = len(lines(self.metrics))
         with self.log.open("w") as log:
-            options = ["--out", run, "--ranks", ranks, "--steps", steps, *SHAPE, *KEEPING]
+            options = ["--out", run, "--ranks", ranks, "--steps", steps, "--save-every", every, "--valid-every", every]
+            options += [*SHAPE, *KEEPING]
             self.popen = subprocess.Popen(command("train", build, *options), stdout=subprocess.DEVNULL, stderr=log)
         while self.popen.poll() is None and (not self._ready() or self.metrics.stat().st_mtime_ns == before):
             time.sleep(0.05)
@@ -102,15 +91,16 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--every", type=int, default=25, help="steps between checkpoints and validations")
     parser.add_argument("--work", type=Path, help="where build and run are left; a temporary directory by default")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="mrprep-longrun-") as folder:
         work = options.work or Path(folder)
         work.mkdir(parents=True, exist_ok=True)
-        sys.exit(go(work, options.ranks, 60 * options.minutes / 4))
+        sys.exit(go(work, options.ranks, options.every, 60 * options.minutes / 4))
 
 
-def go(work, ranks, seconds):
+def go(work, ranks, every, seconds):
     """Build, train in four legs, and say what holds; return the exit code."""
     build, run = work / "build", work / "run"
     if not build.exists():
@@ -118,12 +108,12 @@ def go(work, ranks, seconds):
         subprocess.run(command("build", *INPUTS, "--out", build, *shape), check=True, capture_output=True)
     clean = True
     for number, how in enumerate(["kill -9 parent", "kill -9 rank", "SIGTERM"], 1):
-        leg = Leg(build, run, ranks, UNENDING)
+        leg = Leg(build, run, ranks, every, UNENDING)
         time.sleep(max(0, leg.first + seconds - time.monotonic()))
         rate, none_left = leg.end(how, number)
         clean &= none_left
     done = len(lines(run / "metrics.jsonl"))
-    leg = Leg(build, run, ranks, done + max(10, round(rate * seconds)))
+    leg = Leg(build, run, ranks, every, done + max(10, round(rate * seconds)))
     leg.popen.wait()
     leg.end("its last step", 4)
     return judge(run, clean, leg.popen.returncode)

@@ -26,7 +26,7 @@ class Alignment:
 
     def __init__(self, build: Build, tokenizer: Tokenizer) -> None:
         self._build, self._tokenizer = build, tokenizer
-        facts = tokenizer.facts()
+        facts = build.manifest["tokenizer"]
         self._exact = (
             facts["normalization"] == "identity" and not facts["remove_extra_whitespaces"] and tokenizer.unk_id is None
         )

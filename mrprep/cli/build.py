@@ -41,7 +41,10 @@ def build(
     valid: Annotated[float | None, typer.Option(help="Share of the tokens to hold back for validation.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of order, samples and the valid split.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
-    strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,
+    strict: Annotated[
+        bool,
+        typer.Option("--strict", help="Stop at the first input that cannot be read; exit with 4 if the audit fails."),
+    ] = False,
     keep_work: Annotated[
         bool,
         typer.Option("--keep-work", help="Keep OUT.work, so that other options redo only what follows them."),
@@ -54,6 +57,7 @@ def build(
         bool,
         typer.Option("--hash-inputs", help="Tell changed inputs by their content instead of their mtime."),
     ] = False,
+    no_audit: Annotated[bool, typer.Option("--no-audit", help="Leave out the short audit at the end.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read and done; write nothing.")] = False,
 ) -> None:
     """Clean, filter, deduplicate, tokenize, pack and shard a folder of text.
@@ -89,10 +93,12 @@ def build(
 
         print(describe(chosen, out))
         return
-    _run(chosen, out, jobs, strict=strict, keep_work=keep_work, overwrite=overwrite, hash_inputs=hash_inputs)
+    made = _run(chosen, out, jobs, strict=strict, keep_work=keep_work, overwrite=overwrite, hash_inputs=hash_inputs)
+    if not no_audit:
+        _audit(made, chosen, strict=strict)
 
 
-def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> None:
+def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> Any:
     from mrprep.building import build
     from mrprep.cli.given import job_count
     from mrprep.cli.terminal import say
@@ -101,3 +107,15 @@ def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> None:
 
     made = build(chosen, out, RunOptions(job_count(jobs), **switches), say)
     print(text_summary(made))
+    return made
+
+
+def _audit(made: Any, chosen: Any, *, strict: bool) -> None:
+    """Print what is wrong with the first rows; only with ``strict`` is a failure one of the command."""
+    from mrprep.errors import AuditError
+    from mrprep.stages.audit import quick_audit, short_report
+
+    found = quick_audit(made, chosen.audit)
+    print(short_report(found))
+    if strict and found.of("failure"):
+        raise AuditError(f"the build stands, but {', '.join(f.check for f in found.of('failure'))} failed: see above")

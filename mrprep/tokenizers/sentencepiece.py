@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.tokenizers.fastbpe import open_fast
+from mrprep.tokenizers.fastbpe import FastBpe, open_fast
 from mrprep.tokenizers.model_file import ModelFile, PieceType, check_foreign, no_model, read_model
 from mrprep.tokenizers.protocol import Ids, Offsets, Tokenizer
 
@@ -41,15 +41,19 @@ class _SentencePiece:
     """A Tokenizer by sentencepiece, and by gigatoken where the ids are the same."""
 
     def __init__(self, path: Path, model: ModelFile, eod: str | None) -> None:
-        self._model = model
+        self._path, self._model = path, model
         self._processor = _load(path)
-        self._fast, self._slow_because = open_fast(path, model, self._processor)
         self.kind = f"sentencepiece-{model.model_type}"
         self.sha256 = model.sha256
         self.vocab_size = len(model.pieces)
         self.eod_id = _eod(path, model, self._processor, eod)
         self.bos_id: int | None = self._processor.bos_id() if self._processor.bos_id() >= 0 else None
         self.pad_id = self._pad()
+
+    @cached_property
+    def _opened(self) -> tuple[FastBpe | None, str]:
+        """The fast encoder, or why there is none; opened when first asked for, as decoding needs none."""
+        return open_fast(self._path, self._model, self._processor)
 
     @cached_property
     def special(self) -> Mapping[str, frozenset[int]]:
@@ -64,10 +68,11 @@ class _SentencePiece:
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """See Tokenizer."""
-        if self._fast is None:
+        fast, _ = self._opened
+        if fast is None:
             found = [self._exact(text) for text in texts]
         else:
-            found, flagged = self._fast.encode(texts)
+            found, flagged = fast.encode(texts)
             for i in flagged:
                 found[i] = self._exact(texts[i])
         offsets = np.zeros(len(found) + 1, np.int64)
@@ -90,6 +95,7 @@ class _SentencePiece:
     def facts(self) -> dict[str, Any]:
         """See Tokenizer."""
         model = self._model
+        fast, slow_because = self._opened
         return {
             "kind": self.kind,
             "sha256": self.sha256,
@@ -104,8 +110,8 @@ class _SentencePiece:
             "add_dummy_prefix": model.add_dummy_prefix,
             "remove_extra_whitespaces": model.remove_extra_whitespaces,
             "special": {name: len(ids) for name, ids in self.special.items()},
-            "encoder": "gigatoken" if self._fast else "sentencepiece",
-            "encoder_note": self._slow_because,
+            "encoder": "gigatoken" if fast else "sentencepiece",
+            "encoder_note": slow_because,
         }
 
     def _pad(self) -> int | None:

@@ -1,13 +1,16 @@
-"""Small builds for the tests of the audit, and copies of them with one fault planted."""
+"""Small builds for the tests of the audit and for bench/audit_power.py, and copies of them with one fault planted."""
 
+import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import orjson
+import pyarrow.parquet as pq
 
 from mrprep.audit.finding import Finding
+from mrprep.audit.trace import texts
 from mrprep.builddir.digest import digest
 from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import open_build
@@ -63,3 +66,67 @@ def replant(path: Path, change: Callable[[np.ndarray], np.ndarray], shard: str =
     changed = change(rows.copy())
     write_rows(file, schema("flat", rows.shape[1] - 1, 0, len(rows)), [{"input_ids": changed}])
     vouch(path)
+
+
+Documents = list[str]
+SEQ = 128
+SPECIAL = "<|endoftext|>"
+FOOTER = (
+    " All rights reserved. No part of this page may be copied, shown or sold without the written consent of the"
+    " publisher, who makes no promise that what stands here is true, whole or of any use to any reader at all."
+)
+
+
+def real_documents(shared: Path) -> Documents:
+    """Return 1,300 real texts in English and Chinese, 1,500 characters at most."""
+    corpora = shared / "corpora"
+    news = gzip.decompress((corpora / "en_reuters" / "reuters.jsonl.gz").read_bytes()).splitlines()[:5000:5]
+    chapters = pq.read_table(next((corpora / "zh_classics").glob("*.parquet")), columns=["text"])["text"]
+    return [orjson.loads(line)["text"] for line in news] + [text[:1500] for text in chapters.to_pylist()[:1500:5]]
+
+
+def build_documents(out: Path, documents: Documents, shared: Path, **more: Documents) -> Path:
+    """Build texts as they are, in eight shards; ``more``: file name -> further texts."""
+    folder = out.with_name(out.name + ".in")
+    folder.mkdir()
+    for name, held in {"real": documents, **more}.items():
+        (folder / name).mkdir()
+        (folder / name / "a.jsonl").write_bytes(b"\n".join(orjson.dumps({"text": text}) for text in held))
+    model = shared / "corpora" / "tokenizers" / "internlm2.model"
+    tables = {"tokenize": {"model": model}, "pack": {"seq": SEQ}, "shard": {"shards": 8, "valid": 0.03}}
+    return make(out, folder, "raw", **tables)
+
+
+def valid_documents(path: Path) -> Documents:
+    """Return the texts that the valid split of a build holds."""
+    build = open_build(path)
+    (shard,) = build.manifest["splits"]["valid"]["shards"]
+    docs = np.unique(np.asarray(pq.read_table(build.file(shard["provenance"]), columns=["doc"])["doc"]))
+    return [text for _, text in texts(build, docs)]
+
+
+def some(documents: Documents, share: float, change: Callable[[str], str]) -> Documents:
+    """Return texts of which a share, spread evenly, is changed."""
+    step = round(1 / share)
+    return [change(text) if number % step == 0 else text for number, text in enumerate(documents)]
+
+
+def as_latin(text: str) -> str:
+    """Return GB18030 read as Latin-1, or for text in ASCII the same of another text."""
+    return ("云想衣裳花想容，春风拂槛露华浓。" * 8 if text.isascii() else text).encode("gb18030").decode("latin-1")
+
+
+def as_gb18030(text: str) -> str:
+    """Return UTF-8 read as GB18030."""
+    return ("云想衣裳花想容，春风拂槛露华浓。" * 8 if text.isascii() else text).encode().decode("gb18030", "ignore")
+
+
+def with_special(text: str) -> str:
+    return text[:100] + SPECIAL + text[100:]
+
+
+def of_shards_alone(path: Path, out: Path) -> Path:
+    """Return a folder with the shards of a build and nothing else."""
+    for split in ("train", "valid"):
+        shutil.copytree(path / split, out / split)
+    return out

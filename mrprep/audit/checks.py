@@ -88,14 +88,13 @@ class Checks:
             self._frequency,
             Identical(limits.identical_rows),
             Monotone(limits.monotone_rows),
-            Filling(limits.filling_ngrams),
+            Filling(limits.filling_ngrams, limits.filling_source),
             *([self.copies] if self.copies else []),
             *_of_texts(subject, tokenizer, limits),
             self._mix,
             *([] if how.quick else [self._languages]),
             self._lengths,
-            self._shards,
-            self._splits,
+            *([] if how.quick else [self._shards, self._splits]),
             *self._against(tokenizer, how, limits),
         ]
         """Want to be shown the sampled rows."""

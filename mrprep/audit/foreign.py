@@ -18,6 +18,8 @@ from mrprep.tokenizers.protocol import Tokenizer
 
 NOTHING = -1
 """Fills up rows that are shorter than others; ids that stand for no token are negative."""
+_NEIGHBOURS = 16
+"""Rows side by side that may begin within the same document, and are told apart from others only."""
 _FILLED = 2
 """Equal fillers at a row's end that make padding."""
 
@@ -36,7 +38,9 @@ def foreign_blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Sh
         tokens = rectangle(list(read_ragged(subject.file(shard), subject.column, some.tolist())))
         traced = segments(tokens, padded(tokens, tokenizer), tokenizer.eod_id)
         own = np.int64(crc32(str(shard["file"]).encode()) >> 8) << 38
-        unlike = -2 - own - some[traced.row] * tokens.shape[1] - traced.at
+        row = some[traced.row]
+        row = np.where(traced.at == 0, row - row % _NEIGHBOURS, row)
+        unlike = -2 - own - row * tokens.shape[1] - traced.at
         yield Block(
             split=split,
             shard=str(shard["file"]),

@@ -24,6 +24,8 @@ class Pattern:
     least: int
     """Matches in a row from which on the row counts."""
     advice: str
+    length: int = 1 << 30
+    """Characters of a long match that count as one more."""
     rare_han: bool = False
     """Whether a text of many rare ideographs counts too."""
 
@@ -58,6 +60,7 @@ PATTERNS = (
         ),
         3,
         "say encoding = for the source they come from, and build again",
+        length=8,
         rare_han=True,
     ),
     Pattern(
@@ -103,14 +106,17 @@ class Leftovers:
 
     def see(self, block: Block) -> None:
         """Take in a block."""
-        find = self._pattern.pattern
-        found = np.array([sum(1 for _ in find.finditer(text.strip("\ufffd"))) for text in block.decoded], np.int64)
+        found = np.array([self._count(text.strip("\ufffd")) for text in block.decoded], np.int64)
         if self._pattern.rare_han:
             found[_of_rare_han(block.decoded)] += self._pattern.least
         held = np.bincount(block.stretches.row, found, block.rows.size) >= self._pattern.least
         order = np.argsort(-found, kind="stable")
         places = [i for i in order.tolist() if found[i] and held[block.stretches.row[i]]]
         self._rows.add(int(held.sum()), block.rows.size, (block.example(i, self._around(block, i)) for i in places))
+
+    def _count(self, text: str) -> int:
+        found = self._pattern.pattern.finditer(text)
+        return sum(max(1, (match.end() - match.start()) // self._pattern.length) for match in found)
 
     def _around(self, block: Block, stretch: int) -> str:
         text = block.decoded[stretch].strip("\ufffd")

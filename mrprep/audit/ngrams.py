@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 
 from mrprep.audit.block import EXCERPT, Block, Example, Mask
-from mrprep.audit.finding import EXAMPLES, Finding, grade
+from mrprep.audit.finding import EXAMPLES, LEVELS, Finding, grade
 from mrprep.minhash.documents import Documents
 from mrprep.minhash.shingles import shingle_hashes
 from mrprep.minhash.units import located_units
@@ -29,6 +29,10 @@ _SHARE = 0.01
 """Share of the documents that must have it."""
 
 
+_ENOUGH = 1000
+"""N-grams of a source, before its share says anything."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Phrase:
     weight: int
@@ -40,18 +44,19 @@ class _Phrase:
 
 
 class Filling:
-    """Share of the sampled text in n-grams that many documents have.
+    """Share of the sampled text in n-grams that many documents have, of all and of each source.
 
     Args:
         limits: shares at which it is a warning and a failure.
+        of_source: the same for a source by itself.
     """
 
-    def __init__(self, limits: tuple[float, float]) -> None:
-        self._limits = limits
+    def __init__(self, limits: tuple[float, float], of_source: tuple[float, float]) -> None:
+        self._limits, self._of_source = limits, of_source
         self._hashes, self._times = np.zeros(0, np.uint64), np.zeros(0, np.int64)
         self._below = (1 << 64) - 1
         self._documents = self._characters = 0
-        self._texts: list[tuple[str, Example]] = []
+        self._texts: list[tuple[str, str, Example]] = []
 
     def see(self, block: Block) -> None:
         """Take in a block."""
@@ -75,34 +80,55 @@ class Filling:
             self._hashes, self._times = self._hashes[kept], self._times[kept]
 
     def _keep_texts(self, block: Block) -> None:
+        names, codes = block.groups()
         for stretch, text in enumerate(block.decoded):
             if self._characters >= _TEXTS:
                 return
             self._characters += len(text)
-            self._texts.append((text, block.example(stretch, "")))
+            self._texts.append((text, names[codes[stretch]], block.example(stretch, "")))
 
     def findings(self) -> Iterator[Finding]:
         """Yield the judgement."""
         least = max(_DOCUMENTS, int(np.ceil(_SHARE * self._documents)))
         often = self._times >= least
         share = int(self._times[often].sum()) / max(1, int(self._times.sum()))
-        level = grade(share, *self._limits)
-        phrases = list(islice(self._phrases(self._hashes[often], self._times[often]), EXAMPLES)) if share else []
+        hashes, times = self._hashes[often], self._times[often]
+        phrases = list(islice(self._phrases(hashes, times), EXAMPLES)) if hashes.size else []
+        source, of_source = self._worst_source(hashes)
+        level = max(grade(share, *self._limits), grade(of_source, *self._of_source), key=LEVELS.index)
         said = f"; most: {printable(phrases[0].text, 60)!r} in {phrases[0].documents} documents" if phrases else ""
+        by = f" ({printable(source, 60)}: {of_source:.1%})" if source and of_source else ""
         yield Finding(
             "filling-ngrams",
             level,
             share,
             self._limits[0],
-            f"{share:.2%} of the text is phrases of {NGRAM} words or characters that {least} of the "
+            f"{share:.2%} of the text{by} is phrases of {NGRAM} words or characters that {least} of the "
             f"{self._documents:,} documents sampled have, or more{said}",
             "" if level == "ok" else "a model learns them by heart: put boilerplate into the stages, or filter them",
             tuple(replace(p.example, text=f"{p.documents}×  {printable(p.text, EXCERPT)}") for p in phrases),
         )
 
+    def _worst_source(self, often: U64) -> tuple[str, float]:
+        """Return the source with the largest share of its text in frequent n-grams, and that share."""
+        if not often.size:
+            return "", 0.0
+        hashes, counts = ngrams([text for text, _, _ in self._texts])
+        frequent = np.isin(hashes, often)
+        ends = np.cumsum(counts)
+        hits = np.diff(np.concatenate([[0], np.cumsum(frequent)])[np.concatenate([[0], ends])])
+        names = np.array([name for _, name, _ in self._texts])
+        shares = {
+            str(name): (int(hits[names == name].sum()) / max(1, int(counts[names == name].sum())))
+            for name in np.unique(names)
+            if counts[names == name].sum() >= _ENOUGH
+        }
+        worst = max(shares, key=lambda name: shares[name], default="")
+        return worst, shares.get(worst, 0.0)
+
     def _phrases(self, often: U64, times: I64) -> Iterator[_Phrase]:
         """Yield phrases that share no n-gram, those first that fill the most."""
-        found = [phrase for text, example in self._texts for phrase in _phrases_of(text, example, often, times)]
+        found = [phrase for text, _, example in self._texts for phrase in _phrases_of(text, example, often, times)]
         told = np.zeros(0, np.uint64)
         for phrase in sorted(found, key=lambda phrase: -phrase.weight):
             if not np.isin(phrase.hashes, told).any():

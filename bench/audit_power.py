@@ -12,9 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from tree import ROOT, SHARED
+from tree import SHARED
 
-sys.path.insert(0, str(ROOT / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 import audit_builds as builds
 
 from mrprep.builddir.manifest import open_build
@@ -40,9 +40,9 @@ def faults(path: Path) -> dict[str, Change]:
 
     garbled = [builds.as_latin("春眠不觉晓，处处闻啼鸟。" * 3), builds.as_gb18030("春眠不觉晓，处处闻啼鸟。" * 6)]
     return {
-        "monotone-rows": lambda row, rng: np.full_like(row, 1000),
-        "id-range": lambda row, rng: np.where(np.arange(row.size) == 7, tokenizer.vocab_size, row),
-        "control-ids": lambda row, rng: np.where(np.arange(row.size) == 64, tokenizer.eod_id, row),
+        "monotone-rows": lambda row, _: np.full_like(row, 1000),
+        "id-range": lambda row, _: np.where(np.arange(row.size) == 7, tokenizer.vocab_size, row),
+        "control-ids": lambda row, _: np.where(np.arange(row.size) == 64, tokenizer.eod_id, row),
         "mojibake": lambda row, rng: written(garbled[int(rng.integers(2))])(row, rng),
         "odd-characters": written("\u200b"),
         "html": written("<div class='a'>x</div>" * 10),

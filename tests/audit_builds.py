@@ -19,6 +19,7 @@ from mrprep.config import command_line_sources, load_pipeline
 from mrprep.mindrecord.read import read_batches
 from mrprep.mindrecord.schema import schema
 from mrprep.mindrecord.write import write_rows
+from mrprep.minhash.search import near_duplicates
 from mrprep.request import RunOptions
 from mrprep.stages.audit import audit_build
 
@@ -78,11 +79,13 @@ FOOTER = (
 
 
 def real_documents(shared: Path) -> Documents:
-    """Return 1,300 real texts in English and Chinese, 1,500 characters at most."""
+    """Return some 1,250 real texts in English and Chinese, 1,500 characters at most, no two nearly the same."""
     corpora = shared / "corpora"
     news = gzip.decompress((corpora / "en_reuters" / "reuters.jsonl.gz").read_bytes()).splitlines()[:5000:5]
     chapters = pq.read_table(next((corpora / "zh_classics").glob("*.parquet")), columns=["text"])["text"]
-    return [orjson.loads(line)["text"] for line in news] + [text[:1500] for text in chapters.to_pylist()[:1500:5]]
+    documents = [orjson.loads(line)["text"] for line in news] + [t[:1500] for t in chapters.to_pylist()[:1500:5]]
+    alike = set(near_duplicates(documents, 0.5).pairs[:, 1].tolist())
+    return [text for number, text in enumerate(documents) if number not in alike]
 
 
 def build_documents(out: Path, documents: Documents, shared: Path, **more: Documents) -> Path:

@@ -74,6 +74,8 @@ class Leg:
         ended = time.monotonic()
         left = left_of(ranks)
         mine = [line for line in lines(self.metrics) if line["step"] > self.on()]
+        if not mine:
+            sys.exit(f"{number}  no step was made:\n{self.log.read_text()}")
         rate = sum(line["tokens"] for line in mine) / (at - self.first)
         lost = max(0, self.had - self.on())
         print(

@@ -64,7 +64,7 @@ COLUMNS = [
 
 def parquet_seeds() -> Iterator[bytes]:
     for column in COLUMNS:
-        table = pa.table({"text": column, "meta": pa.array([{"body": "b"}, None] * 6)})
+        table = pa.table({"text": column, "meta": pa.array([{"body": "b"}, None] * 6), "n": range(12)})
         for options in ({}, {"compression": "none", "use_dictionary": False}, {"data_page_version": "2.0"}):
             sink = pa.BufferOutputStream()
             pq.write_table(table, sink, row_group_size=5, store_schema=False, **options)
@@ -83,6 +83,7 @@ def options_of(choice: int) -> dict[str, Any]:
         "documents": ("file", "line", "blank-line")[choice % 3],
         "encoding": ("auto", "utf-8")[choice // 3 % 2],
         "text": (("text",), ("text", "meta.body"))[choice // 6 % 2],
+        "score": (None, "n", "meta.body")[choice // 12 % 3],
     }
 
 

@@ -53,7 +53,8 @@ def _metric(step):
     return metrics.Metric(
         step=step, at=1.8e9 + step, loss=None if bad else 9 - step / 50, lr=1e-3, norm=None if bad else 1.0, peak=9.5,
         tokens=512, tokens_per_s=256.0, seconds=2.0, waited=0.02, communication=None if step < 5 else 0.5,
-        memory=3 << 29, device_memory=None, skipped=bad,
+        memory=3 << 29, device_memory=None, skipped=bad, overflow=False,
+        loss_scale=65536.0 if step < 150 else 32768.0,
     )  # fmt: skip
 
 
@@ -98,7 +99,7 @@ def test_curves_have_marks_and_the_incident_its_text(run):
     titles = [figure.all("strong")[0].text for figure in page.all("figure")]
     assert titles == [
         "Loss", "Loss by logarithms", "Gradient norm", "Worst stretch", "Learning rate", "Speed", "Memory",
-        "Time of a step", "Gradient norm of each layer",
+        "Loss scale", "Time of a step", "Gradient norm of each layer",
     ]  # fmt: skip
     marks = [mark.all("title")[0].text for mark in page.all("figure")[0].all("g", class_="mark")]
     assert marks == ["started again after step 100 (ranks: 2)", "step 150: loss or gradient is not finite"]

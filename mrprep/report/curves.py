@@ -50,7 +50,7 @@ _CURVES = (
     _Curve("tokens_per_s", "Speed", "All ranks together.", "tokens a second", noisy=True),
     _Curve("memory", "Memory", "Of rank 0.", "GiB", factor=2**-30),
     _Curve("device_memory", "Device memory", "Of rank 0.", "GiB", factor=2**-30),
-    _Curve("scale", "Loss scale", "Halved where half precision overflows.", log_y=True),
+    _Curve("loss_scale", "Loss scale", "Halved where half precision overflows.", log_y=True),
 )
 
 

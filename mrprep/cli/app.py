@@ -17,6 +17,7 @@ from mrprep.cli import (
     dedupe,
     doctor,
     evaluate,
+    export,
     generate,
     plan,
     report,
@@ -66,6 +67,7 @@ app.command("show")(show.show)
 app.command("verify")(verify.verify)
 app.add_typer(dedupe.app, name="dedupe")
 app.add_typer(tokenizer.app, name="tokenizer")
+app.add_typer(export.app, name="export")
 
 
 @app.callback(invoke_without_command=True)

@@ -46,15 +46,21 @@ class ExportUnit:
     form: Form
 
 
-class _Writer(Protocol):
-    def write_table(self, table: pa.Table) -> None: ...
-    def close(self) -> None: ...
+class Writer(Protocol):
+    """Writes tables to one file."""
+
+    def write_table(self, table: pa.Table) -> None: ...  # noqa: D102
+    def close(self) -> None: ...  # noqa: D102
+
+
+def open_writer(file: Path, form: Form, schema: pa.Schema = RECORD) -> Writer:
+    """Open a file for tables of a schema."""
+    return _Lines(file) if form == "jsonl" else pq.ParquetWriter(file, schema, compression="zstd")
 
 
 def export_unit(unit: ExportUnit, out: Path) -> None:
     """Write ``documents.jsonl`` or ``documents.parquet`` (RECORD), and ``counts.json`` (``rows``, ``bytes``)."""
-    file = out / f"documents.{unit.form}"
-    writer: _Writer = _Lines(file) if unit.form == "jsonl" else pq.ParquetWriter(file, RECORD, compression="zstd")
+    writer = open_writer(out / f"documents.{unit.form}", unit.form)
     rows = size = 0
     verdict = np.load(unit.verdict, mmap_mode="r")[unit.part.base : unit.part.base + unit.part.rows]
     for _, table in survivors(unit.part.path / "text.parquet", verdict):

@@ -16,7 +16,7 @@ from mrprep.cleaning.rule import Rule
 from mrprep.document import Document, MapItem
 from mrprep.options import Options as BaseOptions
 
-VERSION = 1
+VERSION = 2
 
 
 class Options(BaseOptions):

@@ -26,6 +26,22 @@ def jsonl(build: Given, out: Out, tokens: Tokens = False) -> None:
     _texts(build, out, "jsonl", tokens=tokens)
 
 
+@app.command("megatron")
+def megatron(
+    build: Given,
+    out: Out,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+) -> None:
+    """Write the tokens as Megatron's indexed datasets: train.bin, train.idx, and those of the valid split."""
+    from mrprep.builddir.find import find_build
+    from mrprep.cli.given import job_count
+    from mrprep.interop.megatron import export_megatron
+
+    found = export_megatron(find_build(build, shards=True), out, job_count(jobs))
+    for split, (documents, tokens) in found.items():
+        print(f"{split}: {documents:,} documents, {tokens:,} tokens")
+
+
 def _texts(build: Path, out: Path, form: "Form", *, tokens: bool) -> None:
     from mrprep.builddir.find import find_build
     from mrprep.interop.texts import SPLITS, export_texts

@@ -29,7 +29,7 @@ def measure(build, config, run, ranks, zero, steps):
     from mrprep.training.settings import LoopOptions
 
     options = LoopOptions(ranks=ranks, zero=zero, micro_batch=4 // ranks, save_every=steps // 4, keep=1)
-    train([build], out=run, model=str(config), steps=steps, options=options, say=lambda _: None)
+    train(build, out=run, model=str(config), steps=steps, options=options, say=lambda _: None)
     lines = metrics.read(run / "metrics.jsonl")
     late = lines[len(lines) // 2 :]
     between = [(b["at"] - a["at"] - b["seconds"], a["step"] % (steps // 4) == 0) for a, b in pairwise(lines)]

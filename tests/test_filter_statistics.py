@@ -235,7 +235,8 @@ def test_ideographs_counted_the_slow_way(shared: Path) -> None:
         for apart, share in ((1, han.near[index]), (4, han.far[index])):
             both = [(a, b) for a, b in zip(folded, folded[apart:], strict=False) if a and b]
             hits = [known.pairs[hash_pairs(np.array([a], np.uint16), np.array([b], np.uint16))[0]] for a, b in both]
-            assert share == pytest.approx(sum(hits) / len(hits))
+            expected = 0 if apart == 4 and han.near[index] >= 0.85 else sum(hits) / len(hits)
+            assert share == pytest.approx(expected)
         assert han.count[index] == sum(code > 0 for code in folded)
     assert asked > 20
 

@@ -46,7 +46,7 @@ class Ideographs:
     near: Shares
     """Share of them that are known to follow it."""
     far: Shares
-    """The same for ideographs four places apart."""
+    """The same for ideographs four places apart; 0 where neighbours are known so well that it is not asked."""
     small: Shares
     """Share of the ideographs that are small words of modern or classical Chinese."""
     modern: Shares
@@ -80,15 +80,16 @@ def _look(batch: Batch) -> Ideographs:
         total = np.bincount(of[those], minlength=texts)
         return np.bincount(of[known], minlength=texts) / np.maximum(total, 1), total
 
-    def known_at(apart: int) -> tuple[Shares, Column]:
-        both = np.flatnonzero(inside[:-apart] & inside[apart:])
+    def known_at(apart: int, asked: Mask) -> tuple[Shares, Column]:
+        both = np.flatnonzero(inside[:-apart] & inside[apart:] & asked[:-apart])
         found = both[model().pairs.take(hash_pairs(folded[both], folded[both + apart]))]
         return share(both, found, owners)
 
     if not samples:
         none, no_share = np.zeros(texts, np.int64), np.zeros(texts)
         return Ideographs(none, none, no_share, no_share, no_share, no_share, none > 0)
-    (near, pairs), (far, _) = known_at(1), known_at(_APART)
+    near, pairs = known_at(1, inside)
+    far, _ = known_at(_APART, (near < _FEW_KNOWN).take(owners))
     small_share, count = share(inside, small > 0, owners)
     modern_share, _ = share(inside, small > 1, owners)
     prose = _in_verses(inside, owners, texts) <= _VERSE * count

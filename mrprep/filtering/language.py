@@ -41,6 +41,8 @@ _TITLES, _TITLED = 0.7, 3
 _UNKNOWN_SHARE = 0.5
 _STUFFED = 0.5
 _STUFFED_OF = 500
+_WORD_LENGTH = 8
+_WORD = re.compile(r"[^\W\d_]+")
 _FILLER = "orem ipsum"
 _FILLER_EVERY = 1000
 
@@ -176,11 +178,12 @@ def _may_be_stuffed(batch: Batch, _: float) -> Mask:
 
 
 def _stuffed(profile: Profile, most: float) -> Complaint | None:
-    words = [word for word in profile.words[:_STUFFED_OF] if len(word) > 3 and word not in _SMALL_WORDS]
+    head = _WORD.findall(profile.sample[: _STUFFED_OF * _WORD_LENGTH].lower())[:_STUFFED_OF]
+    words = [word for word in head if len(word) > 3 and word not in _SMALL_WORDS]
     if not words:
         return None
     word, count = Counter(words).most_common(1)[0]
-    share = count / min(_STUFFED_OF, len(profile.words))
+    share = count / len(head)
     return too_much("stuffed", f"of the words are {word!r}", share, most)
 
 

@@ -82,7 +82,8 @@ def _may_hold_remains(batch: Batch, _: float) -> Mask:
 
 
 def _may_hold_links(batch: Batch, _: float) -> Mask:
-    return (batch.sizes >= _LEAST) & (batch.once(_machine_marks) > _MARKED_CODE * batch.inked)
+    marked = batch.once(_machine_marks) > _MARKED_CODE * batch.inked
+    return marked & (batch.sizes >= _LEAST) & ~batch.once(_is_prose)
 
 
 def _machine_marks(batch: Batch) -> Column:
@@ -120,7 +121,8 @@ def _links(profile: Profile, most: float) -> Complaint | None:
 
 
 def _may_be_barred(batch: Batch, _: float) -> Mask:
-    return (batch.of(*_BARRED) * 40 >= batch.inked) & (batch.of(*_BARRED) >= _LEAST_STRETCHES)
+    bars = batch.of(*_BARRED)
+    return (bars * 40 >= batch.inked) & (bars >= _LEAST_STRETCHES) & ~batch.once(_is_prose)
 
 
 def _barred(profile: Profile, most: float) -> Complaint | None:

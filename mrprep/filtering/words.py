@@ -5,7 +5,6 @@ two loads of eight bytes, so it costs some 60 ns and no character is looked at b
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +17,7 @@ _LOWER = bytes(
     code if 97 <= code <= 122 or code >= 128 else code + 32 if 65 <= code <= 90 else 0 for code in range(256)
 )
 _WIDTH = 8
+_LANES = 4
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WIDTH + 1)], np.uint64)
 _BEYOND_ASCII = np.uint64(0x8080808080808080)
 _LEAST_LETTERS = 3
@@ -81,24 +81,25 @@ def _look(batch: Batch) -> Words:
     lowered = raw.translate(_LOWER)
     starts, ends = _runs(np.frombuffer(lowered, np.uint8) > 0)
     bounds = np.searchsorted(starts, np.concatenate([[0], np.cumsum(sizes)]))
-    owners = np.repeat(np.arange(texts), np.diff(bounds))
     lengths = ends - starts
     head, tail = _loads(lowered, starts, lengths)
     hashes = hash_words(head, tail)
     flags = model().words.take(hashes)
-    initial = np.frombuffer(raw, np.uint8).take(starts)
-    before = _OPENS.take(np.frombuffer(raw, np.uint8).take(starts - 1))
-    judged = before & (lengths >= _LEAST_LETTERS) & (initial >= _LOWER_CASE) & (((head | tail) & _BEYOND_ASCII) == 0)
+    codes = np.frombuffer(raw, np.uint8)
+    initial, after = codes.take(starts), codes.take(starts + 1)
+    judged = _OPENS.take(codes.take(starts - 1)) & (lengths >= _LEAST_LETTERS) & (initial >= _LOWER_CASE)
+    judged &= ((head | tail) & _BEYOND_ASCII) == 0
     unknown = judged & ((flags & (ENGLISH | FOREIGN)) == 0)
-    follows = judged[1:] & judged[:-1] & (owners[1:] == owners[:-1])
-    after = np.frombuffer(raw, np.uint8).take(starts + 1)
-    titled = (initial >= ord("A")) & (initial <= ord("Z")) & (after >= _LOWER_CASE) & (lengths > 1)
-    follows = judged[1:] & judged[:-1] & (owners[1:] == owners[:-1])
-    turned = follows & unknown[1:] & ~unknown[:-1]
-    _, _, small, english_only, filler, pinyin, backwards = _count(flags, 7, owners, texts)
-    shapes = judged * 1 + unknown * 2 + (lengths == 1) * 4 + titled * 8
-    judged_words, unknown_words, single, capital = _count(shapes, 4, owners, texts)
-    known_or_unknown, unknown_after_known = _count(follows * 1 + turned * 2, 2, owners[1:], texts)
+    titled = (initial <= ord("Z")) & (after >= _LOWER_CASE) & (lengths > 1)
+    follows = np.zeros(len(starts) + 1, bool)
+    np.logical_and(judged[1:], judged[:-1], out=follows[1:-1])
+    follows[bounds] = False
+    turned = follows[:-1] & unknown
+    turned[1:] &= ~unknown[:-1]
+    small, english_only, filler, pinyin, backwards = _count(flags >> np.uint8(2), 5, bounds)
+    shapes = _packed(judged, unknown, lengths == 1, titled)
+    judged_words, unknown_words, single, capital = _count(shapes, 4, bounds)
+    known_or_unknown, unknown_after_known = _count(_packed(follows[:-1], turned), 2, bounds)
     return Words(
         count=np.diff(bounds),
         small=small,
@@ -124,11 +125,32 @@ def _none(texts: int) -> Words:
     return Words(none, none, none, none, none, none, none, none, none, none, none, none, none[:0], none[:0], starts)
 
 
-def _count(flags: npt.NDArray[np.integer[Any]], bits: int, owners: Column, texts: int) -> Column:
-    """Return how many words of each text have each of some flags: int64[bits, texts]."""
-    width = 1 << bits
-    counts = np.bincount(owners * width + flags, minlength=texts * width).reshape(texts, width)
-    return np.stack([counts[:, (np.arange(width) >> bit & 1) > 0].sum(axis=1) for bit in range(bits)])
+def _packed(*flags: Mask) -> npt.NDArray[np.uint8]:
+    """Return numbers with a bit for each flag, the first the lowest."""
+    packed = flags[0].view(np.uint8).copy()
+    for bit, flag in enumerate(flags[1:], start=1):
+        packed |= flag.view(np.uint8) << np.uint8(bit)
+    return packed
+
+
+def _count(flags: npt.NDArray[np.uint8], bits: int, bounds: Column) -> list[Column]:
+    """Return how many words of each text have each of some flags.
+
+    Four flags are added up at a time, in lanes of 16 bits: a text has fewer than 2^16 words here, and what runs over
+    from lane to lane in the sums is gone from their differences.
+    """
+    counts: list[Column] = []
+    values = np.arange(1 << bits, dtype=np.uint64)
+    for first in range(0, bits, _LANES):
+        lanes = range(min(_LANES, bits - first))
+        table = np.zeros(1 << bits, np.uint64)
+        for lane in lanes:
+            table |= (values >> np.uint64(first + lane) & np.uint64(1)) << np.uint64(16 * lane)
+        sums = np.zeros(len(flags) + 1, np.uint64)
+        np.cumsum(table.take(flags), out=sums[1:])
+        found = np.diff(sums.take(bounds))
+        counts += [(found >> np.uint64(16 * lane) & np.uint64(0xFFFF)).astype(np.int64) for lane in lanes]
+    return counts
 
 
 def _runs(inside: Mask) -> tuple[Column, Column]:
@@ -141,7 +163,9 @@ def _loads(data: bytes, starts: Column, lengths: Column) -> tuple[npt.NDArray[np
     """Return the first and the next eight bytes of each word, zeros beyond its end."""
     windows: npt.NDArray[np.uint64] = np.ndarray((max(1, len(data) - _WIDTH + 1),), "<u8", data, strides=(1,))
     head = windows.take(starts) & _MASKS.take(np.minimum(lengths, _WIDTH))
-    tail = windows.take(starts + _WIDTH) & _MASKS.take(np.clip(lengths - _WIDTH, 0, _WIDTH))
+    tail = np.zeros_like(head)
+    long = np.flatnonzero(lengths > _WIDTH)
+    tail[long] = windows.take(starts[long] + _WIDTH) & _MASKS.take(np.minimum(lengths[long] - _WIDTH, _WIDTH))
     return head, tail
 
 

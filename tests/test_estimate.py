@@ -176,6 +176,8 @@ def test_the_command_tells_of_a_corpus_and_of_a_training() -> None:
     assert shown.returncode == 0, shown.stderr
     for word in ("documents", "duplicates", "tokens", "rows", "--jobs 2", "parameters", "GFLOP", "fits"):
         assert word in shown.stdout
+    trained = json.loads(mrprep("plan", SAMPLES, "--seq", "256", "--json").stdout)
+    assert 320 <= trained["corpus"]["text"]["vocab_size"] < 32_000
     alone = mrprep("plan", "--tokens", "1T", "--model", "7b", "--seq", "4096", "--ranks", "512", "--memory", "64GB",
                    "--amp", "--micro-batch", "1")  # fmt: skip
     assert "split" in alone.stdout

@@ -3,7 +3,8 @@
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,10 +70,10 @@ def measure(sample: Sample, pipeline: Pipeline, seed: int) -> Measured:
     started = time.process_time()
     passed, dropped = _passed(sample.takes, pipeline)
     mapped = time.process_time()
-    tokenizer = _tokenizer(passed, pipeline)
-    tokenizing = time.process_time()
-    counts, id_bytes = _tokens(list(passed.values()), tokenizer)
-    ended = time.process_time()
+    with _tokenizer(passed, pipeline) as tokenizer:
+        tokenizing = time.process_time()
+        counts, id_bytes = _tokens(list(passed.values()), tokenizer)
+        ended = time.process_time()
     columns = _Columns(sample.takes, passed, counts, sample.read_share)
     scale = 1 / sample.read_share
     size = Range.exact(sample.bytes * scale)
@@ -112,11 +113,13 @@ def _mapped(documents: Iterable[Document], pipeline: Pipeline) -> Iterable[MapIt
     return filtering.filter_documents(documents, pipeline.filter) if "filter" in pipeline.stages else documents
 
 
-def _tokenizer(passed: Mapping[int, str], pipeline: Pipeline) -> Tokenizer:
+@contextmanager
+def _tokenizer(passed: Mapping[int, str], pipeline: Pipeline) -> Iterator[Tokenizer]:
     """Open the given model, or train one as the build would: on every second stretch, the others tell its worth."""
     options = pipeline.tokenize
     if options.model is not None:
-        return open_sentencepiece(options.model, eod=options.eod)
+        yield open_sentencepiece(options.model, eod=options.eod)
+        return
     texts, size = [], 0
     for text in list(passed.values())[::2]:
         if size < _ENOUGH:
@@ -125,7 +128,7 @@ def _tokenizer(passed: Mapping[int, str], pipeline: Pipeline) -> Tokenizer:
     with tempfile.TemporaryDirectory(prefix="mrprep-plan-") as folder:
         path = Path(folder, "tokenizer.model")
         train(texts, path, vocab_size=options.vocab_size, model_type=options.model_type)
-        return open_sentencepiece(path)
+        yield open_sentencepiece(path)
 
 
 def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[npt.NDArray[np.int64], float]:

@@ -2,7 +2,8 @@
 
     python -m bench.dedupe quality     # minutes: the truth is by brute force
     python -m bench.dedupe speed       # the sketch (units, shingles, signatures) and the barrier, on one core
-    python -m bench.dedupe extremes    # each in a process of its own, with its memory
+    python -m bench.dedupe extremes    # at n and 2n, each in a process of its own, with its memory
+    python -m bench.dedupe share       # of the CPU time of a whole build, default pipeline, one worker
     DATATROVE=/path/to/its/python python -m bench.dedupe datatrove    # beside ours; see bench/datatrove_dedupe.py
     python -m bench.dedupe memory      # largest process of mrprep dedupe on documents of 30 MB to 1 GB
 
@@ -142,6 +143,16 @@ def near_copies(n: int) -> list[str]:
     return [f"{text} ref {rng.randrange(10**9)} {rng.randrange(10**9)}" for _ in range(n)]
 
 
+def one_template(n: int) -> list[str]:
+    """Return documents of which any two have Jaccard 0.52, two in a hundred one at 0.9."""
+    rng = random.Random(1)
+    words = [f"w{number}" for number in range(20_000)]
+    head = rng.choices(words, k=100)
+    own = [rng.choices(words, k=40) for _ in range(n - n // 50)]
+    own += [[*tail[:20], "changed", *tail[21:]] for tail in own[: n // 50]]
+    return [" ".join(head + tail) for tail in own]
+
+
 def one_line(n: int) -> list[str]:
     rng = random.Random(1)
     words = [f"w{number}" for number in range(3000)]
@@ -216,12 +227,17 @@ def as_jsonl(texts: list[str], root: Path) -> Path:
     return source
 
 
+def children_spent(command: list[str]) -> float:
+    """Run a command and return the CPU seconds of all its processes."""
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    subprocess.run(command, check=True, capture_output=True)
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+
+
 def by_us(texts: list[str], root: Path) -> tuple[np.ndarray, float]:
     """Return the verdict of ``mrprep dedupe``, and the CPU seconds of all its processes, from jsonl to jsonl."""
-    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
     arguments = ["dedupe", str(as_jsonl(texts, root)), "--out", str(root / "out"), "--jobs", "1"]
-    subprocess.run([sys.executable, "-m", "mrprep", *arguments], check=True, capture_output=True)
-    spent = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+    spent = children_spent([sys.executable, "-m", "mrprep", *arguments])
     return np.load(root / "out/dedup/verdict.npy"), spent
 
 
@@ -258,12 +274,27 @@ def show_datatrove() -> None:
             )
 
 
+def show_share() -> None:
+    print("| | build, CPU s | sketch | barrier | share |\n|---|---|---|---|---|")
+    model = CORPORA / "tokenizers/llama2_32k.model"
+    for make in (reuters, classics, poetry, laws):
+        texts = make()
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            _, _, sketched, barrier = measure(texts, root, dedupe.Options())
+            command = ["build", str(as_jsonl(texts, root)), "--out", str(root / "out"), "--tokenizer", str(model)]
+            spent = children_spent([sys.executable, "-m", "mrprep", *command, "--seq", "2048", "--jobs", "1"])
+        share = (sketched + barrier) / spent
+        print(f"| {make.__name__} | {spent:.1f} | {sketched:.2f} | {barrier:.2f} | {share:.0%} |", flush=True)
+
+
 def show_extremes() -> None:
     print("| | n | MB | sketch s | barrier s | memory before, MB | after | counts |")
     print("|---|---|---|---|---|---|---|---|")
     spawn = multiprocessing.get_context("spawn")
-    for make, most in ((copies, 10_000), (near_copies, 10_000), (one_line, 300_000), (one_document, 10_000_000)):
-        for n in (most // 10, most):
+    sizes = {copies: 10_000, near_copies: 10_000, one_template: 2_500, one_line: 300_000, one_document: 10_000_000}
+    for make, size in sizes.items():
+        for n in (size, 2 * size):
             child = spawn.Process(target=_extreme, args=(make, n))
             child.start()
             child.join()
@@ -274,6 +305,7 @@ if __name__ == "__main__":
         "quality": show_quality,
         "speed": show_speed,
         "extremes": show_extremes,
+        "share": show_share,
         "memory": show_memory,
         "datatrove": show_datatrove,
     }

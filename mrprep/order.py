@@ -29,9 +29,11 @@ def document_id(source: str, path: bytes, offset: int) -> int:
 def mix(values: U64) -> U64:
     """Return the SplitMix64 finaliser of ``values`` (Steele, Lea, Flood 2014): a bijection of uint64."""
     z = values + _GOLDEN
-    z = (z ^ (z >> np.uint64(30))) * _MIX1
-    z = (z ^ (z >> np.uint64(27))) * _MIX2
-    return z ^ (z >> np.uint64(31))
+    for shift, factor in ((30, _MIX1), (27, _MIX2)):
+        z ^= z >> np.uint64(shift)
+        z *= factor
+    z ^= z >> np.uint64(31)
+    return z
 
 
 def shuffle_keys(seed: int, ids: U64, copy: int = 0) -> U64:

@@ -119,11 +119,11 @@ def test_mistakes_are_sentences(sample: Path, tmp_path: Path) -> None:
 
 def test_the_curve_is_drawn_with_the_numbers_of_the_formula(tmp_path: Path) -> None:
     drawn = mrprep("dedupe", "curve").stdout.splitlines()
-    assert drawn[0] == "21 bands of 6 rows: 126 permutations, 168 bytes a document"
+    assert drawn[0] == "12 bands of 4 rows: 48 permutations, 96 bytes a document"
     half = next(line for line in drawn if line.startswith(" 0.500"))
-    chance = 1 - (1 - 0.5**6) ** 21
+    chance = 1 - (1 - 0.5**4) ** 12
     assert half.split()[1] == f"{chance:.4f}" and half.count("█") == round(50 * chance)
-    assert next(line for line in drawn if line.endswith("<- threshold")).startswith(" 0.800   0.9983")
+    assert next(line for line in drawn if line.endswith("<- threshold")).startswith(" 0.800   0.9982")
     other = mrprep("dedupe", "curve", "--threshold", 0.5, "--recall", 0.9, "--permutations", 256).stdout
     bands, rows = (int(other.split()[place]) for place in (0, 3))
     assert bands * rows <= 256 and 1 - (1 - 0.5**rows) ** bands >= 0.9

@@ -33,12 +33,15 @@ def test_equal_slots_estimate_jaccard(kernel: Kernel, size: int) -> None:
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("permutations", [64, 128])
 @pytest.mark.parametrize("size", [10, 60, 1000])
-def test_pairs_at_the_threshold_become_candidates_as_often_as_promised(kernel: Kernel, size: int) -> None:
-    banding = choose(0.8, 0.998, 128)
+def test_pairs_at_the_threshold_become_candidates_as_often_as_promised(
+    kernel: Kernel, permutations: int, size: int
+) -> None:
+    banding = choose(0.8, 0.998, permutations)
     pairs = 500 if kernel == "datasketch" else 4000
     hashes, counts = pairs_of_sets(0.8, size, pairs, 5)
-    keys = band_keys(signatures(hashes, counts, 126, 1, kernel), banding)
+    keys = band_keys(signatures(hashes, counts, banding.bands * banding.rows, 1, kernel), banding)
     found = (keys[:, ::2] == keys[:, 1::2]).any(axis=0).mean()
     union = counts[0] * 2 - round(round(counts[0] * 2 / 1.8) * 0.8)
     similarity = (2 * counts[0] - union) / union

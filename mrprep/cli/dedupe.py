@@ -98,7 +98,7 @@ def dedupe(
 def curve(
     threshold: Threshold = None,
     recall: Annotated[float | None, typer.Option(help="Share of pairs at it to be found.  [default: 0.998]")] = None,
-    permutations: Annotated[int | None, typer.Option(help="Numbers in a signature.  [default: 128]")] = None,
+    permutations: Annotated[int | None, typer.Option(help="Numbers in a signature.  [default: 64]")] = None,
 ) -> None:
     """Show the bands and rows for a threshold, and how likely pairs of each similarity become candidates."""
     from mrprep.cli.given import given

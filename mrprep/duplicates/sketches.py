@@ -23,7 +23,7 @@ Arrays = Mapping[str, npt.NDArray[Any]]
 class Sketches:
     """Sketches documents whose rows come in batches; the last document of a batch may go on in the next.
 
-    Memory is a batch, and some 200 bytes a document: a text of any length stays flat.
+    Memory is a batch, and some 130 bytes a document: a text of any length stays flat.
 
     Args:
         method: of sketching; None sketches nothing.

@@ -15,7 +15,7 @@ from mrprep.order import I64, U64
 
 
 def near_duplicates(
-    texts: Sequence[str], threshold: float = 0.8, *, ngram: int = 5, recall: float = 0.998, permutations: int = 128
+    texts: Sequence[str], threshold: float = 0.8, *, ngram: int = 5, recall: float = 0.998, permutations: int = 64
 ) -> Verified:
     """Return the pairs of texts whose exact Jaccard similarity is at or above ``threshold``.
 

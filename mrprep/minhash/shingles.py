@@ -25,9 +25,9 @@ def shingle_hashes(units: U64, counts: I64, n: int = 5) -> tuple[U64, I64]:
     ends = np.cumsum(counts)
     made = np.where(counts >= n, counts - n + 1, np.minimum(counts, 1))
     factors = _factors(n)
-    sums = units * factors[0]
+    sums, term = units * factors[0], np.empty_like(units)
     for place in range(1, min(n, units.size)):
-        sums[:-place] += units[place:] * factors[place]
+        sums[:-place] += np.multiply(units[place:], factors[place], out=term[place:])
     _shorten(sums, units, counts, ends, factors)
     return mix(sums[_kept(units.size, ends, counts - made, n)]), made
 

@@ -52,14 +52,19 @@ def sketch(documents: Documents, method: Method) -> Sketch:
 def _sign(batch: Documents, method: Method) -> tuple[U64, Flags, I64]:
     """Return the signatures of the documents with two different shingles or more, which these are, and lengths."""
     hashes, counts, lengths = batch.shingles(method.ngram)
-    varied = counts > 1
-    hashes, counts = hashes[np.repeat(varied, counts)], counts[varied]
-    starts = np.cumsum(counts) - counts
-    if starts.size:
-        differ = np.minimum.reduceat(hashes, starts) != np.maximum.reduceat(hashes, starts)
-        hashes, counts = hashes[np.repeat(differ, counts)], counts[differ]
-        varied[varied] = differ
+    varied = _varied(hashes, counts)
+    if not varied.all():
+        hashes, counts = hashes[np.repeat(varied, counts)], counts[varied]
     return method.sign(hashes, counts), varied, lengths
+
+
+def _varied(hashes: U64, counts: I64) -> Flags:
+    """Mark the documents in which a shingle differs from the one before it."""
+    changes = np.zeros(hashes.size + 1, np.int64)
+    np.cumsum(hashes[1:] != hashes[:-1], out=changes[1:-1])
+    ends = np.cumsum(counts)
+    varied: Flags = (counts > 1) & (changes[ends - 1] > changes[ends - counts])
+    return varied
 
 
 def _sign_long(document: Documents, method: Method) -> tuple[U64, Flags, I64]:

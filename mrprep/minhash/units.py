@@ -167,12 +167,23 @@ def _hash(codes: Codes, begins: I64) -> _Units:
     if alone is not None:
         starts |= alone
     at = np.flatnonzero(starts)
+    if alone is None or not alone.any():
+        hashes = _word_hashes(codes, at)
+    else:
+        letters = np.flatnonzero(word)
+        hashes = codes[at].astype(np.uint64)
+        hashes[word[at]] = _word_hashes(codes[letters], np.flatnonzero(starts[letters]))
+    return _Units(hashes, at, np.searchsorted(at, begins))
+
+
+def _word_hashes(codes: Codes, starts: I64) -> U64:
+    """Return the hashes of the words that begin there; zeros between them do not count."""
     powers, inverses = _powers()
     sums = np.zeros(codes.size + 1, np.uint64)
     np.multiply(codes, powers[: codes.size], out=sums[1:])
     np.cumsum(sums[1:], out=sums[1:])
-    hashes = np.diff(sums[at], append=sums[-1]) * inverses[at]
-    return _Units(hashes, at, np.searchsorted(at, begins))
+    hashes: U64 = np.diff(sums[starts], append=sums[-1]) * inverses[starts]
+    return hashes
 
 
 def _fold(block: bytes) -> Codes:
@@ -191,7 +202,7 @@ def _character_offsets(block: bytes, offsets: I64) -> I64:
     """Turn offsets in bytes into offsets in characters."""
     if block.isascii():
         return offsets
-    leads = np.flatnonzero((np.frombuffer(block, np.uint8) & 0xC0) != 0x80)
+    leads = np.flatnonzero(np.frombuffer(block, np.int8) >= -64)
     return np.searchsorted(leads, offsets)
 
 

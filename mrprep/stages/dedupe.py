@@ -1,6 +1,6 @@
 """Duplicates: exact copies by hash, near duplicates by MinHash and exact Jaccard, one document a cluster kept.
 
-A sketch of some 200 bytes a document is made while the texts are read; the barrier sorts sketches, reads
+A sketch of some 130 bytes a document is made while the texts are read; the barrier sorts sketches, reads
 again only the texts of candidates, and compares these exactly. The phases are in `mrprep.duplicates`.
 """
 
@@ -38,7 +38,7 @@ class Options(Base):
     """Least exact Jaccard similarity of the shingles of two documents that makes them duplicates."""
     ngram: int = Field(5, ge=1, le=64)
     """Units (words, or characters of scripts without spaces) in a shingle."""
-    permutations: int = Field(128, ge=1, le=4096)
+    permutations: int = Field(64, ge=1, le=4096)
     """At most as many numbers in a signature; bands × rows use what they need of them."""
     recall: float = Field(0.998, gt=0.0, lt=1.0)
     """Share of the pairs right at the threshold that must become candidates."""

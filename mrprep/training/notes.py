@@ -5,7 +5,8 @@ from pathlib import Path
 
 
 def note(logs: Path, line: str) -> None:
-    """Add a sentence."""
+    """Add a sentence; under an msrun of the user's own nobody has made the directory."""
+    logs.mkdir(parents=True, exist_ok=True)
     with (logs / "notes.txt").open("a", encoding="utf-8") as file:
         file.write(line + "\n")
 

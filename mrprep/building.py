@@ -1,7 +1,10 @@
 """From text to shards: the phases in order. The only file that knows every stage."""
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,6 +35,7 @@ from mrprep.stages import (
     decontaminate,
     dedupe,
     export,
+    imported,
     pack,
     paragraphs,
     read,
@@ -42,6 +46,15 @@ from mrprep.stages import filter as filtering
 
 Say = Callable[[str], None]
 Make = Callable[[Request, Plan, Path, RunOptions, Work], Build]
+_NOT_KNOWN = "the documents came out of shards: what file and line each was before is not known"
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedRows:
+    """How rows of others are to be read."""
+
+    joined: bool
+    """A row goes on where the one before it ends; else its end closes a document."""
 
 
 def build(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Build:
@@ -66,6 +79,10 @@ def deduplicate(pipeline: Pipeline, out: Path, form: export.Form, options: RunOp
 
 def _made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
     found = plan(pipeline.source, out, strict=options.strict)
+    return _made_of(found, pipeline, out, options, say, form, make)
+
+
+def _made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
     request = Request.of(pipeline, found, hashed=options.hash_inputs, form=form)
     home = work_of(out)
     with locked(home):
@@ -78,6 +95,23 @@ def _made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: st
         if not options.keep_work:
             clear(home)
     return finished
+
+
+def import_rows(pipeline: Pipeline, found: Plan, out: Path, rows: ImportedRows, options: RunOptions, say: Say) -> Build:
+    """Build ``out`` from MindRecord files of others: their ids, packed and sharded as the pipeline says.
+
+    Args:
+        pipeline: stages are dedupe, if it is wanted, and tokenize, pack, shard; the tokenizer is a given one.
+        found: the files, listed.
+        out: directory to make.
+        rows: how the rows are to be read.
+        options: how the build is run.
+        say: is given lines for the user.
+
+    Raises:
+        MrprepError: the files, the options or what stands at ``out`` do not allow it.
+    """
+    return _made_of(found, pipeline, out, options, say, f"imported {rows}", partial(_import, rows))
 
 
 def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> None:
@@ -130,6 +164,42 @@ def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: 
     tokens = _tokenize(work, pipeline, texts.parts, texts.verdict, vocabulary)
     split, shards = _shards(work, pipeline, tokens, vocabulary)
     results = Results(texts, vocabulary, tokens, split, shards)
+    said, places = facts(request, found, results), dict(shard_places(results))
+    return finish(request, said, places, work, out, options)
+
+
+def _import(rows: ImportedRows, request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
+    pipeline = request.pipeline
+    sketched = pipeline.dedupe if "dedupe" in pipeline.stages else None
+    vocabulary = _vocabulary(work, pipeline, (), None)
+    files = [(listing, file) for listing in found.listings for file in listing.files]
+    units = [
+        imported.ImportUnit(
+            file=Path(os.fsdecode(listing.root), os.fsdecode(file.path)),
+            source=listing.source.name,
+            name=file.path,
+            model=vocabulary / tokenize.MODEL,
+            eod=pipeline.tokenize.eod,
+            bos=pipeline.tokenize.add_bos,
+            joined=rows.joined,
+            sketched=sketched,
+        )
+        for listing, file in files
+    ]
+    settings = {
+        "version": imported.VERSION,
+        "joined": rows.joined,
+        "bos": pipeline.tokenize.add_bos,
+        "dedupe": dedupe.sketch_settings(pipeline.dedupe) if sketched else None,
+    }
+    sizes = [file.size for _, file in files]
+    parts = numbered(work("import", units, imported.import_unit, settings=settings, weights=sizes))
+    _some_left(parts)
+    names = [source.name for source in pipeline.source]
+    texts = Texts(parts, dedupe.run(work, parts, pipeline.dedupe, names, []) if sketched else None, {})
+    tokens = _tokenize(work, pipeline, parts, texts.verdict, vocabulary, stored=True)
+    split, shards = _shards(work, pipeline, tokens, vocabulary)
+    results = Results(texts, vocabulary, tokens, {**split, "notes": [*split["notes"], _NOT_KNOWN]}, shards)
     said, places = facts(request, found, results), dict(shard_places(results))
     return finish(request, said, places, work, out, options)
 
@@ -248,7 +318,13 @@ def _vocabulary(work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdi
 
 
 def _tokenize(
-    work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdict: Path | None, vocabulary: Path
+    work: Work,
+    pipeline: Pipeline,
+    parts: Sequence[TextPart],
+    verdict: Path | None,
+    vocabulary: Path,
+    *,
+    stored: bool = False,
 ) -> list[Path]:
     weights = tuple((source.name, source.weight) for source in pipeline.source)
     units = [
@@ -260,6 +336,7 @@ def _tokenize(
             weights=weights,
             add_bos=pipeline.tokenize.add_bos,
             eod=pipeline.tokenize.eod,
+            stored=stored,
         )
         for part in parts
     ]

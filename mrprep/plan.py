@@ -9,8 +9,9 @@ from typing import Any
 import xxhash
 
 from mrprep.errors import MrprepError
+from mrprep.mindrecord.foreign import mindrecord_files
 from mrprep.printable import printable
-from mrprep.sources.discover import Listing, discover
+from mrprep.sources.discover import File, Listing, discover
 from mrprep.sources.source import Source
 from mrprep.sources.spans import Span, cut, unit_bytes
 
@@ -59,6 +60,31 @@ def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -
     if not found.files:
         raise MrprepError(_nothing(listings))
     return found
+
+
+def plan_mindrecord(sources: Sequence[Source], out: Path) -> Plan:
+    """List the MindRecord files of sources: themselves, or those below them that have an index.
+
+    Raises:
+        MrprepError: a source does not exist, ``out`` lies in the way, or there is no such file.
+    """
+    for source in sources:
+        _check(source, out)
+    listings = tuple(_mindrecord(source) for source in sources)
+    empty = next((listing.source for listing in listings if not listing.files), None)
+    if empty:
+        raise MrprepError(f"{printable(str(empty.path))} holds no MindRecord file with a .db beside it: name others")
+    return Plan(listings, 0, ())
+
+
+def _mindrecord(source: Source) -> Listing:
+    root = (source.path if source.path.is_dir() else source.path.parent).absolute()
+    found = [(path, path.stat()) for path in mindrecord_files(source.path.absolute())]
+    files = [
+        File(os.fsencode(path.relative_to(root)), stat.st_size, stat.st_mtime_ns, "mindrecord", "")
+        for path, stat in found
+    ]
+    return Listing(source, os.fsencode(root), tuple(files), ())
 
 
 def listed(sources: Sequence[Source]) -> tuple[Listing, ...]:

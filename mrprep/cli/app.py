@@ -19,6 +19,7 @@ from mrprep.cli import (
     evaluate,
     export,
     generate,
+    import_,
     plan,
     report,
     show,
@@ -68,6 +69,7 @@ app.command("verify")(verify.verify)
 app.add_typer(dedupe.app, name="dedupe")
 app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(export.app, name="export")
+app.add_typer(import_.app, name="import")
 
 
 @app.callback(invoke_without_command=True)

@@ -53,7 +53,7 @@ class File:
     """Relative to the root of its source."""
     size: int
     mtime_ns: int
-    format: Format
+    format: Format | Literal["mindrecord"]
     compression: Compression
 
 

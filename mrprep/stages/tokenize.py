@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +24,7 @@ from mrprep.tokenizers.model_file import read_model
 from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.tokenizers.sample import sample
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.tokenizers.stored import StoredIds
 from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, Training, train
 
 VERSION = 1
@@ -109,6 +110,8 @@ class TokenizeUnit:
     """(source, copies wanted); 2 writes a document twice, 0.5 a seeded half of the documents."""
     add_bos: bool = False
     eod: str | None = None
+    stored: bool = False
+    """The part holds the ids already (``tokenizers.stored``)."""
 
 
 def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
@@ -122,10 +125,13 @@ def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
     Raises:
         BugError: the counts do not add up.
     """
+    alive = _alive(unit)
     tokenizer = _open(unit.model, unit.eod, unit.model.stat().st_mtime_ns)
+    if unit.stored:
+        tokenizer = cast(Tokenizer, StoredIds(tokenizer, unit.part.path, alive))
     written = write_tokens(
         unit.part,
-        _alive(unit),
+        alive,
         tokenizer,
         out / "tokens.npy",
         weights=dict(unit.weights),

@@ -1,0 +1,57 @@
+"""``mrprep import mindrecord FILES``: shards of others into a build."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make a build of what other programs wrote.")
+
+
+@app.callback()
+def _several() -> None:
+    """Keep the form a word of its own."""
+
+
+@app.command("mindrecord")
+def mindrecord(
+    files: Annotated[list[Path], typer.Argument(help="MindRecord files, and folders of them.", metavar="FILES...")],
+    tokenizer: Annotated[Path, typer.Option(help="The SentencePiece .model with which they were made.")],
+    out: Annotated[Path, typer.Option(help="Directory to make.")],
+    seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
+    layout: Annotated[str | None, typer.Option(help="flat or mcore.")] = None,
+    packing: Annotated[str | None, typer.Option(help="concat or bestfit.")] = None,
+    valid: Annotated[float | None, typer.Option(help="Share of the tokens to hold back for validation.")] = None,
+    shards: Annotated[int | None, typer.Option(help="Shards to write for training.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of order and the valid split.")] = None,
+    bos: Annotated[bool, typer.Option("--bos", help="Documents begin with a BOS.")] = False,
+    joined: Annotated[
+        bool, typer.Option("--joined", help="A row goes on where the one before it ends; else its end ends a document.")
+    ] = False,
+    dedupe: Annotated[bool, typer.Option("--dedupe", help="Take out duplicates.")] = False,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,
+) -> None:
+    """Split the rows of MindRecord files at EOD and pack the documents anew, their ids as they were.
+
+    Columns: input_ids, and labels where those are shifted by one. Rows that overlap by one token are joined.
+    """
+    from mrprep.building import ImportedRows, import_rows
+    from mrprep.cli.given import given, job_count
+    from mrprep.cli.terminal import say
+    from mrprep.config import command_line_sources, load_pipeline
+    from mrprep.plan import plan_mindrecord
+    from mrprep.request import RunOptions
+    from mrprep.summary import text_summary
+
+    overrides = {
+        "": given(seed=seed, stages=(*(("dedupe",) if dedupe else ()), "tokenize", "pack", "shard")),
+        "tokenize": given(model=tokenizer, add_bos=bos),
+        "pack": given(seq=seq, layout=layout, packing=packing),
+        "shard": given(shards=shards, valid=valid),
+    }
+    chosen = load_pipeline("raw", overrides)
+    chosen = chosen.model_copy(update={"source": command_line_sources(files, chosen.input)})
+    found = plan_mindrecord(chosen.source, out)
+    switches = RunOptions(job_count(jobs), overwrite=overwrite)
+    print(text_summary(import_rows(chosen, found, out, ImportedRows(joined), switches, say)))

@@ -1,0 +1,149 @@
+"""Rows of MindRecord files that others wrote, into documents: split at EOD, their ids kept as they are.
+
+Texts are decoded for the tables alone, so that ``why``, ``show``, dedupe and the audit work. Where a document came from
+is not known: its place is the file and the row in which it begins. About 2 Mtok/s a core; memory is 200 MB for
+MindSpore, and the texts of some megabytes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from mrprep.builddir.npystream import NpyStream
+from mrprep.builddir.textpart import TextPartWriter
+from mrprep.document import Document, FileNote, Place
+from mrprep.errors import MrprepError
+from mrprep.mindrecord.foreign import describe, read_ragged
+from mrprep.printable import printable
+from mrprep.stages import dedupe
+from mrprep.tokenizers.protocol import Tokenizer
+from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.tokenizers.stored import IDS, STARTS
+
+VERSION = 1
+I64 = npt.NDArray[np.int64]
+_LOOKED_AT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class ImportUnit:
+    """What one worker reads."""
+
+    file: Path
+    source: str
+    name: bytes
+    """Of the file, relative to its source."""
+    model: Path
+    """``tokenizer.model`` of the vocabulary phase."""
+    eod: str | None
+    bos: bool
+    """Documents begin with a BOS, which is taken off and written again."""
+    joined: bool
+    """A row goes on where the one before it ends."""
+    sketched: dedupe.Options | None
+    """Make sketches for dedupe."""
+
+
+def import_unit(unit: ImportUnit, out: Path) -> None:
+    """Write what the read phase writes, and the documents' ids: ``ids.npy``, int32 flat, and ``starts.npy``.
+
+    Raises:
+        MrprepError: it is no MindRecord file, has no rows of ids, or an id that the tokenizer does not have.
+    """
+    tokenizer = open_sentencepiece(unit.model, eod=unit.eod, checked=True)
+    sketches = dedupe.sketches(unit.sketched)
+    writer = TextPartWriter(out, sketches.add)
+    starts = [0]
+    with NpyStream(out / IDS, np.int32) as stream:
+        for row, offset, ids in _documents(unit, tokenizer):
+            document = Document(Place(unit.source, unit.name, offset, row + 1), tokenizer.decode(ids.tolist()))
+            writer.saw(document)
+            writer.keep(document)
+            stream.write(ids)
+            starts.append(stream.length)
+    writer.note(FileNote(unit.source, unit.name))
+    writer.close()
+    sketches.save(out)
+    np.save(out / STARTS, np.array(starts))
+
+
+def _documents(unit: ImportUnit, tokenizer: Tokenizer) -> Iterator[tuple[int, int, I64]]:
+    """Yield (row in which it begins, tokens before it in the file, ids without BOS and EOD) of each document."""
+    overlaps = _overlap(unit.file)
+    begun: list[I64] = []
+    first = at = offset = 0
+    for row, whole in enumerate(_rows(unit.file)):
+        ids = _unpadded(_known(whole, unit, tokenizer, row), tokenizer)[1 if overlaps and row else 0 :]
+        cuts = [0, *(np.flatnonzero(ids == tokenizer.eod_id) + 1).tolist(), len(ids)]
+        for start, stop in pairwise(cuts):
+            if start == stop:
+                continue
+            if not begun:
+                first, offset = row, at + start
+            begun.append(ids[start:stop])
+            closed = stop > start and ids[stop - 1] == tokenizer.eod_id
+            if closed or (stop == len(ids) and not (overlaps or unit.joined)):
+                yield from _document(first, offset, begun, unit, tokenizer)
+                begun = []
+        at += len(ids)
+    yield from _document(first, offset, begun, unit, tokenizer)
+
+
+def _document(
+    row: int, offset: int, stretches: list[I64], unit: ImportUnit, tokenizer: Tokenizer
+) -> Iterator[tuple[int, int, I64]]:
+    ids = np.concatenate([np.zeros(0, np.int64), *stretches])
+    ids = ids[ids != tokenizer.eod_id]
+    if unit.bos and len(ids) and ids[0] == tokenizer.bos_id:
+        ids = ids[1:]
+    if len(ids):
+        yield row, offset, ids
+
+
+def _rows(file: Path) -> Iterator[I64]:
+    """Yield the ids of each row; of inputs and targets in two columns, shifted by one, the ids of both."""
+    _, columns = describe(file)
+    if "input_ids" not in columns:
+        raise MrprepError(f"{printable(str(file))} has no column input_ids of integers: import shards that have one")
+    if "labels" not in columns or not _shifted(file):
+        yield from read_ragged(file, "input_ids")
+        return
+    for ids, labels in zip(read_ragged(file, "input_ids"), read_ragged(file, "labels"), strict=True):
+        yield np.append(ids, labels[-1:][labels[-1:] >= 0])
+
+
+def _shifted(file: Path) -> bool:
+    """Tell whether the labels of the first rows are their inputs, one place on; masked ones do not count."""
+    pairs = zip(read_ragged(file, "input_ids"), read_ragged(file, "labels"), strict=True)
+    return all(
+        len(ids) == len(labels) and ((labels[:-1] == ids[1:]) | (labels[:-1] < 0)).all()
+        for ids, labels in islice(pairs, _LOOKED_AT)
+    )
+
+
+def _overlap(file: Path) -> bool:
+    """Tell whether each of the first rows begins with the last token of the one before it."""
+    rows = list(islice(_rows(file), _LOOKED_AT))
+    return len(rows) > 1 and all(len(a) and len(b) and a[-1] == b[0] for a, b in pairwise(rows))
+
+
+def _unpadded(ids: I64, tokenizer: Tokenizer) -> I64:
+    """Return a row without the padding at its end."""
+    if tokenizer.pad_id is None:
+        return ids
+    filled = np.flatnonzero(ids != tokenizer.pad_id)
+    return ids[: filled[-1] + 1] if len(filled) else ids[:0]
+
+
+def _known(ids: I64, unit: ImportUnit, tokenizer: Tokenizer, row: int) -> I64:
+    wrong = (ids < 0) | (ids >= tokenizer.vocab_size)
+    if wrong.any():
+        raise MrprepError(
+            f"{printable(str(unit.file))} row {row} holds id {ids[wrong.argmax()]}, the tokenizer has "
+            f"{tokenizer.vocab_size}: give the --tokenizer with which these shards were made"
+        )
+    return ids

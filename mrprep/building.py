@@ -170,8 +170,23 @@ def _build(request: Request, found: Plan, out: Path, options: RunOptions, work: 
 
 def _import(rows: ImportedRows, request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:
     pipeline = request.pipeline
-    sketched = pipeline.dedupe if "dedupe" in pipeline.stages else None
     vocabulary = _vocabulary(work, pipeline, (), None)
+    parts = _imported_parts(work, pipeline, found, rows, vocabulary)
+    _some_left(parts)
+    names = [source.name for source in pipeline.source]
+    removed = dedupe.run(work, parts, pipeline.dedupe, names) if "dedupe" in pipeline.stages else None
+    texts = Texts(parts, removed, {})
+    tokens = _tokenize(work, pipeline, parts, texts.verdict, vocabulary, stored=True)
+    split, shards = _shards(work, pipeline, tokens, vocabulary)
+    results = Results(texts, vocabulary, tokens, {**split, "notes": [*split["notes"], _NOT_KNOWN]}, shards)
+    said, places = facts(request, found, results), dict(shard_places(results))
+    return finish(request, said, places, work, out, options)
+
+
+def _imported_parts(
+    work: Work, pipeline: Pipeline, found: Plan, rows: ImportedRows, vocabulary: Path
+) -> list[TextPart]:
+    sketched = pipeline.dedupe if "dedupe" in pipeline.stages else None
     files = [(listing, file) for listing in found.listings for file in listing.files]
     units = [
         imported.ImportUnit(
@@ -193,15 +208,7 @@ def _import(rows: ImportedRows, request: Request, found: Plan, out: Path, option
         "dedupe": dedupe.sketch_settings(pipeline.dedupe) if sketched else None,
     }
     sizes = [file.size for _, file in files]
-    parts = numbered(work("import", units, imported.import_unit, settings=settings, weights=sizes))
-    _some_left(parts)
-    names = [source.name for source in pipeline.source]
-    texts = Texts(parts, dedupe.run(work, parts, pipeline.dedupe, names, []) if sketched else None, {})
-    tokens = _tokenize(work, pipeline, parts, texts.verdict, vocabulary, stored=True)
-    split, shards = _shards(work, pipeline, tokens, vocabulary)
-    results = Results(texts, vocabulary, tokens, {**split, "notes": [*split["notes"], _NOT_KNOWN]}, shards)
-    said, places = facts(request, found, results), dict(shard_places(results))
-    return finish(request, said, places, work, out, options)
+    return numbered(work("import", units, imported.import_unit, settings=settings, weights=sizes))
 
 
 def _export(request: Request, found: Plan, out: Path, options: RunOptions, work: Work) -> Build:

@@ -100,7 +100,6 @@ def test_a_stream_cut_into_rows_is_joined_and_duplicates_go(
     found = imported(known, [old], tmp_path / "new", "--joined", "--valid", 0)
     cut = sum(map(len, found)) - sum(map(len, wanted))
     assert cut == 0 and len(found) - len(wanted) == (0 if rows[half - 1, -1] == eod else 1)  # the end of the first file
-    assert set(map(tuple, documents[:30])) - set(map(tuple, found)) <= {tuple(d) for d in documents[:30]}
     fewer = imported(known, [old], tmp_path / "fewer", "--joined", "--dedupe", "--valid", 0)
     assert len(found) - len(fewer) in {9, 10} and len(set(map(tuple, fewer))) == len(fewer)
 

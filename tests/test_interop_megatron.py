@@ -10,7 +10,7 @@ from builds import mrprep as run
 from interop_builds import small_build
 
 from mrprep.errors import MrprepError
-from mrprep.interop.megatron import dtype_of
+from mrprep.interop.megatron import closed_at, dtype_of
 from mrprep.interop.whole import runs_of, scatter
 
 DTYPES = {4: np.dtype("<i4"), 8: np.dtype("<u2")}
@@ -77,3 +77,8 @@ def test_pieces_and_windows_come_together_and_a_missing_token_is_told() -> None:
 
 def test_the_width_is_megatrons() -> None:
     assert [dtype_of(size).name for size in (65_499, 65_500, 128_000)] == ["uint16", "int32", "int32"]
+
+
+def test_a_document_in_pieces_ends_at_its_eod_and_the_last_at_the_end() -> None:
+    tokens = np.array([7, 8, 9, 2, 5, 2, 6], np.uint16)
+    assert closed_at(tokens, np.array([2, 4, 6, 7]), 2).tolist() == [4, 6, 7]

@@ -133,7 +133,7 @@ def export_shard(unit: ShardUnit) -> None:
         scatter(_rows(shards, shards.files[unit.number], first), runs, target)
     except MrprepError as error:
         raise MrprepError(f"{printable(shard['file'])}: {error}") from None
-    np.save(unit.lengths, np.diff(_closed(target, ends, shards.eod_id), prepend=0))
+    np.save(unit.lengths, np.diff(closed_at(target, ends, shards.eod_id), prepend=0))
     target.flush()
 
 
@@ -157,7 +157,7 @@ def _rows(shards: TrainingShards, file: Path, first: int) -> Iterator[I32]:
         yield rows
 
 
-def _closed(tokens: npt.NDArray[Any], ends: I64, eod_id: int) -> I64:
+def closed_at(tokens: npt.NDArray[Any], ends: I64, eod_id: int) -> I64:
     """Return where documents end: the texts' ends at an EOD, as a document of over 16 MB is several texts."""
     closed: I64 = ends[(np.asarray(tokens)[ends - 1] == eod_id) | (ends == len(tokens))]
     return closed

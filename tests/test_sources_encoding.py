@@ -104,6 +104,7 @@ def test_a_paragraph_is_decoded(tmp_path: Path, language: str, encoding: str) ->
 
 
 OTHERS = ["cp437", "cp850", "cp852", "mac-roman", "mac_latin2", "utf-7", "cp037", "koi8-t", "ptcp154", "utf-32-le"]
+OTHERS += ["mac_cyrillic", "mac_greek"]
 
 
 @pytest.mark.parametrize("language", ARTICLE_1)
@@ -155,3 +156,42 @@ def test_told_encoding_is_not_questioned() -> None:
 def test_binary_is_refused(tmp_path: Path) -> None:
     assert "undecodable" in read_bytes(tmp_path, bytes(range(256)) * 20, "a.txt").problems[0]
     assert "undecodable" in read_bytes(tmp_path, b"ab\0\0\0\0\xff" * 20, "a.txt").problems[0]
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+@pytest.mark.parametrize("order", ["le", "be"])
+@pytest.mark.parametrize("text", ["Plain words.", "第一章，清晨的市场上小贩们已经摆好了摊位。\n", "x", ""])
+def test_told_utf16_without_a_mark_gets_its_byte_order(tmp_path: Path, encoding: str, order: str, text: str) -> None:
+    reading = read_bytes(tmp_path, text.encode(f"{encoding}-{order}"), "a.txt", encoding=encoding)
+    assert (reading.texts, reading.problems) == ([text], [])
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-32"])
+def test_told_utf16_that_is_something_else_is_reported(tmp_path: Path, encoding: str) -> None:
+    (problem,) = read_bytes(tmp_path, b"plain words, not what was told", "a.txt", encoding=encoding).problems
+    assert "no byte order mark" in problem
+
+
+NO_SPACES = {
+    "th": "ตอนเช้าตรู่ที่ตลาดพ่อค้าแม่ค้าตั้งแผงขายของเรียบร้อยแล้วชายชราที่ขายผักจัดเรียงผักอย่างเป็นระเบียบ",
+    "my": "မနက်စောစောဈေးမှာကုန်သည်တွေဆိုင်ခင်းပြီးကြပြီ။ဟင်းသီးဟင်းရွက်ရောင်းတဲ့အဘိုးအိုက",
+    "am": "በማለዳገበያውላይነጋዴዎችቀድሞውኑመደብራቸውንዘርግተውነበር",
+}
+
+
+@pytest.mark.parametrize("text", NO_SPACES.values(), ids=NO_SPACES)
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("times", [1, 30])
+def test_utf16_without_zero_bytes_is_no_utf8(tmp_path: Path, text: str, encoding: str, times: int) -> None:
+    reading = read_bytes(tmp_path, (text * times).encode(encoding), "a.txt")
+    assert reading.texts == ([] if reading.problems else [text * times])
+    assert not reading.problems or "undecodable" in reading.problems[0]
+    assert text == NO_SPACES["am"] or reading.texts
+
+
+def test_zero_bytes_in_records_cost_their_line(tmp_path: Path) -> None:
+    lines = [b'{"text":"record %d"}\n' % i for i in range(100)]
+    raw = b"".join([*lines[:50], bytes(40_000), *lines[50:]])
+    reading = read_bytes(tmp_path, raw)
+    assert reading.texts == [f"record {i}" for i in range(100) if i != 50]
+    assert reading.reasons == ["bad-json"]

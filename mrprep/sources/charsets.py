@@ -75,6 +75,11 @@ class _Script:
     """Whether its words are of its own letters alone, none of them more than a quarter of a text."""
 
 
+_EAST_SLAVIC = frozenset("абвгдежзийклмнопрстуфхцчшщъыьэюяёіїєґў")
+_SOUTH_SLAVIC = frozenset("абвгдежзиклмнопрстуфхцчшђѓѕјљњћќџ")
+_GREEK_SIGMA = re.compile("ς(?=[\u0386-\u03ce])|σ(?![\u0386-\u03ce’΄'])")
+"""A final sigma inside a word, or the other one at its end: the letters of another encoding."""
+
 _SCRIPTS = (
     _Script(("cp1251", "koi8-r", "koi8-u", "iso8859-5", "cp866"), "\u0401-\u045f\u0490\u0491", 0.9, _MARKS + "№"),
     _Script(("cp1253", "iso8859-7"), "\u0386-\u03ce", 0.9, _MARKS + "΄΅―"),
@@ -94,8 +99,6 @@ def detect(data: bytes, whole: bool) -> tuple[str, float]:
         data: a sample of it.
         whole: whether the sample is all; if not, it may end inside a character.
     """
-    if data.count(b"\0") * 4 > len(data):
-        return "", 0.0
     return _latin(data) or _other_script(data, whole) or ("", 0.0)
 
 
@@ -165,12 +168,26 @@ def _is_of(script: _Script, text: str) -> bool:
         return False
     if not script.alphabetic:
         return True
+    if not (_is_slavic(text) and _is_greek(text)):
+        return False
     most: int = max(Counter(letters).values())
     ascii_letter = "[A-HJ-Za-hj-z]"  # Belarusian and Ukrainian are often typed with a Latin i
     mixed = len(re.findall(f"{ascii_letter}[{script.letters}]|[{script.letters}]{ascii_letter}", text))
     pairs = re.findall(f"([{script.letters}])(?=([{script.letters}]))", text)
     humps = len([a for a, b in pairs if a.islower() and b.isupper()])
-    return max(mixed, humps) * 50 <= len(letters) and (most * 4 <= len(letters) or len(letters) < 100)
+    return max(mixed, humps * 3) * 50 <= len(letters) and (most * 4 <= len(letters) or len(letters) < 100)
+
+
+def _is_slavic(text: str) -> bool:
+    """Return whether the Cyrillic letters, if any, are those of Slavic languages: Mac Cyrillic as cp1251 has others."""
+    letters = Counter(re.findall("[\u0400-\u045f\u0490\u0491]", text.lower()))
+    covered = max(sum(letters[char] for char in alphabet) for alphabet in (_EAST_SLAVIC, _SOUTH_SLAVIC))
+    return (letters.total() - covered) * 200 <= letters.total() and letters["ґ"] * 100 <= letters.total()
+
+
+def _is_greek(text: str) -> bool:
+    """Return whether the two small sigmas, if any, stand where they belong, as they do not in Mac Greek as cp1253."""
+    return len(_GREEK_SIGMA.findall(text)) * 20 <= text.count("σ") + text.count("ς")
 
 
 def _decoded(data: bytes, name: str, whole: bool = True) -> str | None:

@@ -41,7 +41,7 @@ class Reading(Options):
         try:
             codecs.getincrementaldecoder(value)("replace").decode("".encode(value), final=True)
             return codecs.lookup(value).name
-        except (LookupError, UnicodeError):
+        except (LookupError, UnicodeError, AssertionError):
             raise ValueError(f"no text encoding is named {value!r}; use auto or e.g. gb18030, big5hkscs") from None
 
 

@@ -13,18 +13,109 @@ from builds import build, mrprep, phases
 pytestmark = pytest.mark.mindspore
 
 CORPUS = Path(__file__).resolve().parent.parent / "samples" / "corpus"
-SMALL = ["the", "of", "and", "to", "in", "a", "with", "that", "was", "for"]
-SYLLABLES = ["ka", "lo", "mi", "re", "sun", "ta", "ver", "do", "pel", "nor", "bi", "han", "gu", "ster", "wic", "fa"]
+NOUNS = [
+    "river",
+    "harbour",
+    "market",
+    "winter",
+    "letter",
+    "garden",
+    "window",
+    "teacher",
+    "engine",
+    "village",
+    "captain",
+    "morning",
+    "forest",
+    "bridge",
+    "kitchen",
+    "station",
+    "doctor",
+    "picture",
+    "island",
+    "farmer",
+    "soldier",
+    "church",
+    "summer",
+    "journey",
+    "question",
+    "answer",
+    "mother",
+    "brother",
+    "evening",
+    "shadow",
+    "table",
+    "horse",
+    "corner",
+    "story",
+    "voice",
+    "stone",
+    "field",
+    "paper",
+    "silver",
+    "water",
+]
+VERBS = [
+    "carried",
+    "followed",
+    "remembered",
+    "watched",
+    "reached",
+    "opened",
+    "crossed",
+    "described",
+    "answered",
+    "covered",
+    "finished",
+    "noticed",
+    "repaired",
+    "passed",
+    "visited",
+    "painted",
+    "measured",
+    "entered",
+    "promised",
+    "counted",
+]
+PLACES = [
+    "near",
+    "behind",
+    "above",
+    "beside",
+    "beyond",
+    "before",
+    "after",
+    "under",
+    "across",
+    "around",
+    "against",
+    "without",
+]
+KINDS = [
+    "old",
+    "quiet",
+    "heavy",
+    "narrow",
+    "small",
+    "bright",
+    "empty",
+    "strange",
+    "distant",
+    "broken",
+    "yellow",
+    "careful",
+    "famous",
+    "wooden",
+]
 
 
 def prose(seed: int, length: int = 60) -> str:
-    """Return sentences in an order of their own: no two seeds are near duplicates."""
-    chance = random.Random(seed)
-    words = [
-        chance.choice(SMALL) if i % 3 == 1 else "".join(chance.choices(SYLLABLES, k=chance.randint(1, 3)))
-        for i in range(length)
-    ]
-    return "".join(f"{word}{'. ' if i % 12 == 11 else ' '}" for i, word in enumerate(words)).strip() + "."
+    """Return some ``length`` words of English in an order of their own: no two seeds are near duplicates."""
+    pick = random.Random(seed).choice
+    return " ".join(
+        f"The {pick(KINDS)} {pick(NOUNS)} {pick(VERBS)} a {pick(NOUNS)} {pick(PLACES)} the {pick(KINDS)} {pick(NOUNS)}."
+        for _ in range(max(1, length // 10))
+    )
 
 
 def lines(path: Path, texts: list[str]) -> Path:

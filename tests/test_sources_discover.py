@@ -156,3 +156,23 @@ def test_hard_links_are_files_like_others(tmp_path: Path) -> None:
     touch(tmp_path, "b.txt")
     (tmp_path / "a.txt").hardlink_to(tmp_path / "b.txt")
     assert [file.path for file in listing_of(tmp_path).files] == [b"a.txt", b"b.txt"]
+
+
+def test_a_link_to_a_folder_above_reads_nothing_twice(tmp_path: Path) -> None:
+    touch(tmp_path, "books/x.txt", "books/deep/y.txt", "other/z.txt", "beside.txt")
+    (tmp_path / "books/parent").symlink_to("..")
+    listing = listing_of(tmp_path / "books")
+    assert [file.path for file in listing.files] == [
+        b"deep/y.txt", b"parent/beside.txt", b"parent/other/z.txt", b"x.txt"
+    ]  # fmt: skip
+    assert kinds(listing)[b"parent/books"] == "link"
+
+
+def test_a_file_by_a_link_and_by_a_linked_folder_is_read_once(tmp_path: Path) -> None:
+    touch(tmp_path, "far/a.txt", "here/b.txt")
+    (tmp_path / "here/1.txt").symlink_to("../far/a.txt")
+    (tmp_path / "here/2").symlink_to("../far")
+    (tmp_path / "far/hard.txt").hardlink_to(tmp_path / "far/a.txt")
+    listing = listing_of(tmp_path / "here")
+    assert [file.path for file in listing.files] == [b"1.txt", b"2/hard.txt", b"b.txt"]
+    assert kinds(listing) == {b"2/a.txt": "link"}

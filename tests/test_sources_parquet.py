@@ -81,6 +81,16 @@ def test_a_file_without_text_is_one_problem(tmp_path: Path, column: dict[str, An
     assert reading.problems == [problem]
 
 
+def test_of_several_fields_those_that_are_there_are_read_as_in_jsonl(tmp_path: Path) -> None:
+    fields = ("title", "text", "body")
+    reading = write_and_read(tmp_path, {"text": ["x", None], "title": ["t", "u"]}, text=fields)
+    assert reading.texts == ["t\n\nx", "u"]
+    lines = b'{"text":"x","title":"t"}\n{"text":null,"title":"u"}\n'
+    assert read_bytes(tmp_path, lines, text=fields).texts == reading.texts
+    (problem,) = write_and_read(tmp_path, {"other": ["x"]}, text=fields).problems
+    assert problem == 'has no column "title", "text", "body"; columns there: "other"'
+
+
 def test_no_rows_and_only_nulls(tmp_path: Path) -> None:
     assert write_and_read(tmp_path, {"text": pa.array([], pa.string())}).problems == []
     assert write_and_read(tmp_path, {"text": pa.nulls(3)}).reasons == ["null-text"] * 3

@@ -163,3 +163,28 @@ def test_text_before_damage_is_kept_up_to_its_last_whole_line(tmp_path: Path, do
     reading = read_bytes(tmp_path, gzip.compress(b"one\ntwo\nthr") + b"junk", "a.txt.gz", documents=documents)
     assert "".join(reading.texts).replace("\n", "") == "onetwothr"
     assert "something else" in reading.problems[0]
+
+
+@pytest.mark.parametrize("share", [0.2, 0.5, 0.8, 0.99])
+def test_one_flipped_bit_of_bz2_alters_no_text(share: float) -> None:
+    packed = bytearray(packed_text("bz2"))
+    packed[int(len(packed) * share)] ^= 0x10
+    out, problem = unpack(bytes(packed), "bz2")
+    assert "damaged" in problem
+    assert "altered" not in problem
+    assert TEXT.startswith(out)
+    assert len(out) >= share * len(TEXT) - 210_000  # the block that is hit, of 100 KB, and uneven ones
+
+
+@pytest.mark.parametrize("codec", ["gz", "xz", "zst"])
+def test_text_before_damage_is_said_to_be_in_doubt(codec: str) -> None:
+    packed = bytearray(packed_text(codec))
+    packed[len(packed) // 2] ^= 0x10
+    out, problem = unpack(bytes(packed), codec)
+    assert out
+    assert "may be altered" in problem
+
+
+def test_bz2_of_endless_repeats_is_read_by_blocks() -> None:
+    packed = bz2.compress(bytes(70 << 20), 1)
+    assert sum(map(len, decompressed(io.BytesIO(packed), len(packed), "bz2", Found()))) == 70 << 20

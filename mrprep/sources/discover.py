@@ -149,9 +149,17 @@ class _Walk:
             self._leave(path, "special", f"is a {_kind(status.st_mode)}, not a file")
         elif (kind := self._kind_by_name(path)) and not os.access(full, os.R_OK):
             self._leave(path, "unreadable", "permission denied")
+        elif kind and self._is_listed_by_another_path(path, (status.st_dev, status.st_ino)):
+            self._leave(path, "link", "lies behind a link, and is read already")
         elif kind:
             self._listed.setdefault((status.st_dev, status.st_ino), path)
             self.files.append(File(path, status.st_size, status.st_mtime_ns, *kind))
+
+    def _is_listed_by_another_path(self, path: bytes, inode: tuple[int, int]) -> bool:
+        """Return whether it is the very file that is listed under another name; a hard link to it is not."""
+        other = self._listed.get(inode)
+        here = os.path.join(self.root, path)
+        return other is not None and os.path.realpath(here) == os.path.realpath(os.path.join(self.root, other))
 
     def _entries(self, path: bytes) -> Iterator[tuple[bytes, bool, bool]]:
         full = os.path.join(self.root, path)
@@ -162,7 +170,11 @@ class _Walk:
         except OSError as error:
             self._leave(path, "unreadable", _why(error))
             return
-        self._folders.add((status.st_dev, status.st_ino))
+        inode = (status.st_dev, status.st_ino)
+        if inode in self._folders:
+            self._leave(path, "link", "lies behind a link, and is read already")
+            return
+        self._folders.add(inode)
         if reason := _is_ours(full, {name for name, _, _ in entries}):
             self._leave(path, "build", reason)
             return

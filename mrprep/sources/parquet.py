@@ -53,7 +53,7 @@ def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
         end = row + sum(promised)
         try:
             for batch in file.iter_batches(_ROWS, row_groups=groups, columns=[*leaves, *scores], use_threads=False):
-                columns = [_values(batch, name) for name in span.text]
+                columns = [_values(batch, name) for name in leaves]
                 rated = [finite(value) for value in _values(batch, scores[0])] if scores else repeat(None)
                 for *values, score in zip(*columns, rated, strict=bool(scores)):
                     yield from _row(span, values, score, row, found)
@@ -93,21 +93,21 @@ def _open(span: Span) -> Any:
 
 
 def _leaves(file: Any, names: Sequence[str]) -> list[str]:
-    """Return the paths of the columns named, all of text.
+    """Return the paths of those of the columns named that are there, all of text.
 
     Raises:
-        UnreadableError: one is missing, or holds something else.
+        UnreadableError: none is there, or one holds something else.
     """
     schema = file.schema_arrow
-    for name in names:
-        kind = _type_of(schema, name)
-        if kind is None:
-            leaves = [file.schema.column(i).path for i in range(min(12, len(file.schema)))]
-            there = ", ".join(f'"{printable(leaf, 60)}"' for leaf in leaves)
-            raise UnreadableError(f'has no column "{printable(name)}"; columns there: {there or "none"}')
+    kinds = {name: kind for name in names if (kind := _type_of(schema, name)) is not None}
+    if not kinds:
+        leaves = [file.schema.column(i).path for i in range(min(12, len(file.schema)))]
+        there, named = (", ".join(f'"{printable(name, 60)}"' for name in each) for each in (leaves, names))
+        raise UnreadableError(f"has no column {named}; columns there: {there or 'none'}")
+    for name, kind in kinds.items():
         if not _is_text(kind):
             raise UnreadableError(f'column "{printable(name)}" is {printable(str(kind))}, not text')
-    return list(names)
+    return list(kinds)
 
 
 def _scores(schema: Any, name: str | None) -> list[str]:

@@ -78,6 +78,7 @@ def deduplicate(pipeline: Pipeline, out: Path, form: export.Form, options: RunOp
 
 
 def _made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
+    against.refuse_as_output(pipeline.against, out)
     found = plan(pipeline.source, out, strict=options.strict)
     return _made_of(found, pipeline, out, options, say, form, make)
 

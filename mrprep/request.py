@@ -139,22 +139,14 @@ def _finished(request: Request, out: Path, *, overwrite: bool) -> Build | None:
     if not (out / MANIFEST).is_file():
         raise MrprepError(f"{shown} exists and is not a build of mrprep: give another --out")
     build = open_build(out)
-    differs = _differs(request, out) or _torn(build)
+    torn = build.torn()
+    differs = _differs(request, out) or (f"damaged: {torn}" if torn else "")
     if not differs:
         return build
     if not overwrite:
         raise MrprepError(f"{shown} holds another build ({differs}): give another --out, or --overwrite to replace it")
     check_ours(build)
     return None
-
-
-def _torn(build: Build) -> str:
-    """Say what is plainly wrong with the files of a build, by their sizes alone."""
-    for name, record in build.files.items():
-        file = build.file(name)
-        if not file.is_file() or file.stat().st_size != record["bytes"]:
-            return f"damaged: {printable(name)} is {'of another size' if file.is_file() else 'missing'}"
-    return ""
 
 
 def _differs(request: Request, out: Path) -> str:

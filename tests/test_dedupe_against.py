@@ -124,6 +124,32 @@ def test_another_build_in_its_place_is_another_request(old: Path, tmp_path: Path
     assert mrprep("dedupe", source, "--out", tmp_path / "x", "--against", tmp_path).returncode == 1
 
 
+def test_a_build_is_not_made_in_place_of_the_one_it_is_compared_with(old: Path, tmp_path: Path) -> None:
+    shutil.copytree(old, tmp_path / "june")
+    (tmp_path / "link").symlink_to(tmp_path / "june")
+    source = jsonl(tmp_path / "new.jsonl", [LONGER, varied(2)])
+    before = (tmp_path / "june/manifest.json").read_bytes()
+    for named in ("june", "link"):
+        done = mrprep("dedupe", source, "--out", "june", "--against", named, "--overwrite", cwd=tmp_path)
+        assert done.returncode == 1 and "give another --out" in done.stderr
+    assert (tmp_path / "june/manifest.json").read_bytes() == before
+    assert not (tmp_path / "june.work").exists()
+
+
+@pytest.mark.parametrize("gone", ["dedup", "text", "dedup/part-00000/bands.npy"])
+def test_a_damaged_earlier_build_is_a_sentence(gone: str, old: Path, tmp_path: Path) -> None:
+    copy = shutil.copytree(old, tmp_path / "june")
+    if (copy / gone).is_dir():
+        shutil.rmtree(copy / gone)
+    else:
+        (copy / gone).write_bytes((copy / gone).read_bytes()[:-8])
+    source = jsonl(tmp_path / "new.jsonl", [LONGER])
+    done = mrprep("dedupe", source, "--out", tmp_path / "out", "--against", copy)
+    assert done.returncode == 1
+    assert f"build {copy} is incomplete ({gone}" in done.stderr
+    assert done.stderr.endswith(f": see mrprep verify {copy}\n") and done.stderr.count("\n") == 1
+
+
 def test_a_chain_to_a_held_text_goes_unless_stars_are_asked_for(tmp_path: Path) -> None:
     chain = [POEM[at:] + "".join(chr(0x5F00 + n) for n in range(at)) for at in range(0, 9, 3)]
     dedupe(jsonl(tmp_path / "a.jsonl", chain[:1]), "--out", tmp_path / "old")

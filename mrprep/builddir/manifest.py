@@ -31,6 +31,16 @@ class Build:
         files: Mapping[str, Mapping[str, Any]] = self.manifest["files"]
         return files
 
+    def torn(self, *folders: str) -> str:
+        """Say what is plainly wrong with the files of the build, or of some of its folders, by their sizes alone."""
+        for name, record in self.files.items():
+            file = self.file(name)
+            if folders and name.partition("/")[0] not in folders:
+                continue
+            if not file.is_file() or file.stat().st_size != record["bytes"]:
+                return f"{printable(name)} is {'of another size' if file.is_file() else 'missing'}"
+        return ""
+
     def shards(self, split: str) -> list[Path]:
         """Return the MindRecord files of a split, in order; an empty list when the build has no such split."""
         return [self.file(shard["file"]) for shard in self.manifest["splits"].get(split, {}).get("shards", ())]

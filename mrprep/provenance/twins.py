@@ -1,7 +1,5 @@
 """What dedupe did with a document, in words: for whom it went, or whom it stands for."""
 
-import difflib
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,8 @@ from mrprep.builddir.manifest import Build, open_build
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.provenance import tables
+from mrprep.provenance.difference import difference
 
-_DIFF_LINES = 12
-_DIFF_CHARACTERS = 20_000
 _LISTED = 12
 
 
@@ -36,7 +33,7 @@ def twins(build: Build, doc: int, first: int, text: str) -> Iterator[str]:
     elif row is None or row["against"] is None:
         kept, other, _ = tables.by_ordinal(build, verdict)
         yield f"dedupe    duplicate ({_how(row)}) of {_named(kept)}, which is kept"
-        yield from _difference(other, text)
+        yield from (f"          {line}" for line in difference(other, text))
     else:
         yield from _held(build, row, text)
 
@@ -62,7 +59,7 @@ def _held(build: Build, row: Mapping[str, Any], text: str) -> Iterator[str]:
         return
     found, other, _ = tables.by_ordinal(earlier, row["survivor"])
     yield f"dedupe    duplicate ({_how(row)}) of {_named(found)}, which the earlier build {name} holds"
-    yield from _difference(other, text)
+    yield from (f"          {line}" for line in difference(other, text))
 
 
 def _earlier(build: Build, name: str) -> Build | None:
@@ -84,19 +81,3 @@ def _stands_for(build: Build, doc: int) -> Iterator[str]:
         yield f"          {_named(tables.by_ordinal(build, row['doc'])[0])} ({_how(row)})"
     if len(rows) > _LISTED:
         yield f"          … {len(rows) - _LISTED} more"
-
-
-def _difference(kept: str, removed: str) -> Iterator[str]:
-    """Yield a short diff by sentence, kept first; long texts are compared by their beginnings."""
-    if kept == removed:
-        yield "          the texts are equal"
-        return
-    old, new = (_sentences(text[:_DIFF_CHARACTERS]) for text in (kept, removed))
-    changed = [line for line in difflib.unified_diff(old, new, n=0, lineterm="") if line[:2] not in {"--", "++", "@@"}]
-    yield from (f"          {line[0]} {printable(line[1:], 160)}" for line in changed[:_DIFF_LINES])
-    if len(changed) > _DIFF_LINES:
-        yield f"          … {len(changed) - _DIFF_LINES} more lines"
-
-
-def _sentences(text: str) -> list[str]:
-    return [part for part in re.split(r"(?<=[.!?。！？；\n])", text) if part.strip()]

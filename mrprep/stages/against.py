@@ -17,6 +17,7 @@ from mrprep.builddir.layout import MANIFEST, SKETCH
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.builddir.tables import TextPart
 from mrprep.engine.phase import RunPhase
+from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.stages import dedupe
 
@@ -51,17 +52,35 @@ def open_earlier(paths: Sequence[Path]) -> tuple[Earlier, ...]:
     """Open builds.
 
     Raises:
-        MrprepError: one is no finished build.
+        MrprepError: one is no finished build, or its texts or sketches are not whole.
     """
     names: dict[str, int] = {}
     found = []
     for path in paths:
         build = open_build(path)
+        if torn := build.torn("text", "dedup"):
+            shown = printable(str(path))
+            raise MrprepError(f"build {shown} is incomplete ({torn}): see mrprep verify {shown}")
         base = printable(path.resolve().name)
         names[base] = names.get(base, 0) + 1
         name = base if names[base] == 1 else f"{base}-{names[base]}"
         found.append(Earlier(name, digest(path / MANIFEST)["sha256"], build))
     return tuple(found)
+
+
+def refuse_as_output(paths: Sequence[Path], out: Path) -> None:
+    """Keep a build from taking the place of one that it is compared with.
+
+    Raises:
+        MrprepError: one of the earlier builds is, or lies in, the directory to make.
+    """
+    made = out.resolve()
+    for path in paths:
+        if path.resolve().is_relative_to(made):
+            raise MrprepError(
+                f"--against {printable(str(path))} is the build that --out would replace, and all that it holds would "
+                "be left out: give another --out"
+            )
 
 
 def hold(run_phase: RunPhase, earlier: Sequence[Earlier], options: dedupe.Options) -> list[dedupe.Held]:

@@ -36,6 +36,18 @@ def test_too_few_permutations_are_named() -> None:
         choose(0.5, 0.998, 8)
 
 
+@pytest.mark.parametrize("threshold", [0.01, 0.001, 1e-200, 5e-324])
+def test_a_tiny_threshold_needs_too_many(threshold: float) -> None:
+    with pytest.raises(ValueError, match=r"needs \d+ permutations or more, not 64"):
+        choose(threshold, 0.998, 64)
+
+
+@pytest.mark.parametrize(("threshold", "recall"), [(0, 0.9), (-1, 0.9), (1.1, 0.9), (float("nan"), 0.9), (0.8, 1.0)])
+def test_numbers_out_of_range_are_named(threshold: float, recall: float) -> None:
+    with pytest.raises(ValueError, match="threshold is" if recall == 0.9 else "recall is"):
+        choose(threshold, recall, 64)
+
+
 def test_a_threshold_of_one_needs_one_band() -> None:
     assert choose(1.0, 0.998, 128) == Banding(1, 128)
 

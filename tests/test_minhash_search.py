@@ -160,3 +160,21 @@ def test_near_duplicates_of_nothing_and_of_nothing_alike() -> None:
     for texts in ([], ["", "a", "a"], ["one two three four five six", "six five four three two one"]):
         found = near_duplicates(texts)
         assert found.pairs.shape == (0, 2) and found.jaccard.size == found.overflow == 0
+
+
+def test_lone_surrogates_separate_words_as_u_fffd_does() -> None:
+    texts = [f"one two three{mark}four five six seven {end}" for mark in ("\ud800", "\ufffd", " ") for end in "ab"]
+    found = near_duplicates(texts, 0.4)
+    assert len(found.pairs) == 15
+    jaccard = dict(zip(map(tuple, found.pairs.tolist()), found.jaccard.tolist(), strict=True))
+    assert all(jaccard[a, b] == (1.0 if (b - a) % 2 == 0 else 3 / 5) for a, b in jaccard)
+
+
+def test_what_is_no_sequence_of_texts_is_refused_in_a_sentence() -> None:
+    for texts, said in (("abc", "is one text"), (b"abc", "is one text"), (["a", None], "text 1 is NoneType, not str")):
+        with pytest.raises(TypeError, match=said):
+            near_duplicates(texts)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="threshold is a similarity"):
+        near_duplicates(["a b c"], float("nan"))
+    with pytest.raises(ValueError, match="ngram is 1"):
+        near_duplicates(["a b c"], ngram=0)

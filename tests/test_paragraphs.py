@@ -230,3 +230,10 @@ def test_rows_of_a_build_are_traced_to_the_texts_that_stay(pages: Path, tmp_path
     told(out, build(pages, out, "--pipeline", pipeline, "--jobs", 2))
     audited = mrprep("audit", out)
     assert "ok       alignment: 0 of " in audited.stdout
+
+
+def test_bounds_of_the_options_are_those_of_the_counts() -> None:
+    assert Options(keep=2**31 - 1).keep == 2**31 - 1
+    for name in ("keep", "min_bytes"):
+        with pytest.raises(ValueError, match="less than 2147483648"):
+            Options(**{name: 2**31})

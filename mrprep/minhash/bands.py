@@ -11,6 +11,8 @@ import numpy.typing as npt
 from mrprep.order import U64, mix
 
 F64 = npt.NDArray[np.float64]
+_NEVER = 1e-300
+"""A probability so low that its reciprocal may overflow."""
 
 
 class Banding(NamedTuple):
@@ -33,8 +35,12 @@ def choose(threshold: float, recall: float, permutations: int) -> Banding:
     verification, while what is missed here is missed for good.
 
     Raises:
-        ValueError: that recall needs more permutations.
+        ValueError: that recall needs more permutations, or a number is out of its range.
     """
+    if not 0 < threshold <= 1:
+        raise ValueError(f"threshold is a similarity above 0 and at most 1, not {threshold}")
+    if not 0 < recall < 1:
+        raise ValueError(f"recall is a share between 0 and 1, not {recall}")
     grid = np.linspace(0.0, threshold, 513)
     fitting = []
     for rows in range(1, permutations + 1):
@@ -50,7 +56,7 @@ def choose(threshold: float, recall: float, permutations: int) -> Banding:
 def _bands_needed(agree: float, recall: float) -> int:
     if agree >= 1.0:
         return 1
-    if agree <= 0.0:
+    if agree < _NEVER:
         return 1 << 62
     return math.ceil(math.log1p(-recall) / math.log1p(-agree))
 

@@ -24,15 +24,20 @@ def near_duplicates(
     candidates, and 8 bytes a band of each text.
 
     Args:
-        texts: of any length and script.
-        threshold: of the similarity, above 0.
+        texts: of any length and script; a lone surrogate separates words, as whatever is no letter does.
+        threshold: of the similarity, above 0 and at most 1.
         ngram: units in a shingle: words, or characters of scripts without spaces.
         recall: chance that a pair right at the threshold is found; above it it rises.
         permutations: at most as many numbers in a signature.
 
     Raises:
-        ValueError: the permutations do not suffice for the recall.
+        TypeError: ``texts`` is one string, or holds what is none.
+        ValueError: a number is out of its range, or the permutations do not suffice for the recall.
     """
+    if isinstance(texts, str | bytes):
+        raise TypeError("texts is one text, not a sequence of them: write [text]")
+    if ngram < 1:
+        raise ValueError(f"ngram is 1 unit or more, not {ngram}")
     found = sketch(_documents(texts), Method(choose(threshold, recall, permutations), ngram))
     buckets = merged([Buckets(found.banded[same.members], same.starts) for same in map(same_key, found.keys)])
     candidates = np.unique(buckets.members)
@@ -47,7 +52,10 @@ def near_duplicates(
 
 
 def _documents(texts: Sequence[str]) -> Documents:
-    data = [text.encode() for text in texts]
+    for number, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise TypeError(f"text {number} is {type(text).__name__}, not str")
+    data = [text.encode("utf-8", "replace") for text in texts]
     return Documents(b"".join(data), np.cumsum([0, *map(len, data)]), np.arange(len(texts)))
 
 

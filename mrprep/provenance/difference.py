@@ -71,8 +71,9 @@ def _windows(old: str, new: str) -> Iterator[tuple[str, str]]:
     start = max(0, _same(a, b) - _CONTEXT)
     a, b = a[start:], b[start:]
     rest = max(0, _same(a[::-1], b[::-1]) - _CONTEXT)
-    within = [tokens[: min(len(tokens) - rest, _TOKENS)] for tokens in (a, b)]
-    for group in islice(difflib.SequenceMatcher(None, *within, autojunk=False).get_grouped_opcodes(_CONTEXT), _LINES):
+    old_part, new_part = (tokens[: min(len(tokens) - rest, _TOKENS)] for tokens in (a, b))
+    matcher = difflib.SequenceMatcher(None, old_part, new_part, autojunk=False)
+    for group in islice(matcher.get_grouped_opcodes(_CONTEXT), _LINES):
         first, last = group[0], group[-1]
         for sign, tokens, low, high in (("-", a, first[1], last[2]), ("+", b, first[3], last[4])):
             ellipses = ("…" if start + low else "", "…" if high < len(tokens) else "")

@@ -29,10 +29,10 @@ NOTHING_LEFT = "each of its {} paragraphs is a repeat"
 class Options(BaseOptions):
     """Which paragraphs are repeats."""
 
-    keep: int = Field(10, ge=1)
+    keep: int = Field(10, ge=1, lt=1 << 31)
     """Copies of a paragraph that stay: the first in the order of the documents; two in one document are two. Fewer
     leave fragments of near duplicates, which dedupe then does not know as such."""
-    min_bytes: int = Field(100, ge=1)
+    min_bytes: int = Field(100, ge=1, lt=1 << 31)
     """Shortest paragraph that counts, in UTF-8: 17 words of English, 34 Chinese characters."""
 
 

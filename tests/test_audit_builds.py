@@ -73,6 +73,28 @@ def test_flipped_byte(healthy, tmp_path):
     assert TRAIN in found.message
 
 
+def test_swapped_shards_are_not_opened(healthy, tmp_path):
+    path = twin(healthy, tmp_path / "b")
+    first, second = (path / shard["file"] for shard in open_build(path).manifest["splits"]["train"]["shards"][:2])
+    first.rename(tmp_path / "x")
+    second.rename(first)
+    (tmp_path / "x").rename(second)
+    findings = audit(path)
+    assert {"integrity", "rows"} <= bad(findings)
+    assert findings["rows"].value == 2
+    assert findings["alignment"].level == "ok"
+    reference = judge(of_build(open_build(healthy)), How(40, against=of_build(open_build(path))), Options())
+    assert {f.check: f.value for f in reference.findings}["rows"] == 2
+
+
+def test_nothing_is_left_of_train(healthy, tmp_path):
+    path = twin(healthy, tmp_path / "b")
+    for file in (path / "train").glob("*.db"):
+        file.write_bytes(b"SQLite format 3")
+    found = audit(path)["rows"]
+    assert (found.level, found.value) == ("failure", 3)
+
+
 def test_wrong_tokenizer_is_recognised(healthy, tmp_path, shared):
     path = twin(healthy, tmp_path / "b")
     shutil.copyfile(shared / "corpora" / "tokenizers" / "llama2_32k.model", path / "tokenizer" / "tokenizer.model")

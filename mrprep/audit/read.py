@@ -61,6 +61,8 @@ def _check_count(build: Build, shard: Mapping[str, Any]) -> None:
     file = build.file(shard["file"])
     if not file.is_file():
         raise MrprepError(f"{printable(shard['file'])} is missing")
+    if file.stat().st_size != build.files[shard["file"]]["bytes"]:
+        raise MrprepError(f"{printable(shard['file'])} has not the size that the manifest says")
     rows = count_rows(file)
     if rows != shard["rows"]:
         raise MrprepError(f"{printable(shard['file'])} has {rows} rows, the manifest says {shard['rows']}")

@@ -1,6 +1,6 @@
 """What is audited: a build of ours, or MindRecord shards that came without a manifest."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,11 @@ class Subject:
     def file(self, shard: Shard) -> Path:
         """Return where a shard lies."""
         return self.path / str(shard["file"])
+
+    @property
+    def shards(self) -> Iterator[Shard]:
+        """All shards of all splits."""
+        return (shard for shards in self.splits.values() for shard in shards)
 
     @property
     def rows(self) -> int:

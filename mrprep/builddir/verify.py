@@ -1,6 +1,6 @@
 """Is a build what its manifest says: every file there, of its size and SHA-256, and the books in order?"""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +17,23 @@ from mrprep.printable import printable
 
 def damage(build: Build) -> Iterator[str]:
     """Yield one sentence for each file that is missing or differs, and for each line of the ledger that is off."""
-    with bar(sum(record["bytes"] for record in build.files.values()), "verify") as shown:
-        for name, record in sorted(build.files.items()):
+    yield from (f"{printable(name)}: {problem}" for name, problem in changed(build, build.files))
+    yield from disorder(build)
+
+
+def changed(build: Build, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and problem of those files, of some of the manifest's, that are missing or differ."""
+    records = {name: build.files[name] for name in sorted(names)}
+    with bar(sum(record["bytes"] for record in records.values()), "verify") as shown:
+        for name, record in records.items():
             problem = _file_problem(build.file(name), record)
             if problem:
-                yield f"{printable(name)}: {problem}"
+                yield name, problem
             shown.update(record["bytes"])
+
+
+def disorder(build: Build) -> Iterator[str]:
+    """Yield one sentence for each file that the manifest does not list, and for all that is off in its books."""
     yield from (f"{printable(name)}: not in the manifest" for name in strangers(build))
     yield from _shard_problems(build)
     yield from _tokenizer_problems(build)

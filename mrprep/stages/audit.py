@@ -14,7 +14,7 @@ from mrprep.audit.draw import draw
 from mrprep.audit.figures import Figures
 from mrprep.audit.finding import Finding
 from mrprep.audit.how import How
-from mrprep.audit.integrity import integrity, unreadable
+from mrprep.audit.integrity import files_of, integrity, unreadable, without, wrong_files
 from mrprep.audit.limits import Limits as Options
 from mrprep.audit.ranks import rank_batches
 from mrprep.audit.read import blocks
@@ -70,8 +70,12 @@ def audit(subject: Subject, how: How, options: Options) -> Audited:
     Raises:
         MrprepError: an evaluation file or the reference cannot be read, or shards have no tokenizer.
     """
-    findings = [] if subject.build is None or how.quick else [integrity(subject.build)]
-    findings.append(rank_batches(subject.seed, subject.rows, options.ranks, options.batch))
+    findings = [rank_batches(subject.seed, subject.rows, options.ranks, options.batch)]
+    problems: list[str] = []
+    if subject.build is not None and not how.quick:
+        wrong = wrong_files(subject.build)
+        findings.insert(0, integrity(subject.build, wrong))
+        subject, problems = without(subject, wrong)
     try:
         tokenizer = open_tokenizer(subject, how.tokenizer, checked=how.quick)
     except MrprepError as error:
@@ -80,7 +84,7 @@ def audit(subject: Subject, how: How, options: Options) -> Audited:
         return Audited(subject.path, 0, 0, [*findings, unreadable([str(error)])], Figures())
     checks = Checks(subject, tokenizer, how, options)
     seen = Seen()
-    problems = list(_show(subject, tokenizer, how, [seen, *checks.of_rows]))
+    problems += _show(subject, tokenizer, how, [seen, *checks.of_rows])
     problems += _look_wider(subject, how, options, checks)
     findings.append(unreadable(list(dict.fromkeys(problems))))
     findings += (finding for check in checks.all for finding in check.findings())
@@ -99,7 +103,17 @@ def _look_wider(subject: Subject, how: How, options: Options, checks: Checks) ->
         yield str(error)
     if how.against is not None and checks.reference:
         tokenizer = open_tokenizer(how.against, how.against_tokenizer or how.tokenizer)
-        yield from _show(how.against, tokenizer, how, [checks.reference], splits=("train",))
+        reference, problems = _sound(how.against)
+        yield from problems
+        yield from _show(reference, tokenizer, how, [checks.reference], splits=("train",))
+
+
+def _sound(reference: Subject) -> tuple[Subject, list[str]]:
+    """Return a reference without its damaged shards, and a sentence for each of these."""
+    if reference.build is None:
+        return reference, []
+    names = [name for shard in reference.shards for name in files_of(shard)]
+    return without(reference, wrong_files(reference.build, names))
 
 
 def _show(

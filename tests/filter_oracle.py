@@ -10,7 +10,7 @@ from mrprep.filtering.classes import Kind, _kinds
 from mrprep.filtering.composition import _is_code, _is_hex
 from mrprep.filtering.garble import _MOJIBAKE, _SCRIPTS
 from mrprep.filtering.language import _CONSONANTS, _SMALL_WORDS
-from mrprep.filtering.lines import _BULLETS, _TERMINAL
+from mrprep.filtering.lines import _BULLETS, _TERMINAL, CONTENTS
 from mrprep.filtering.profile import _UNIT
 from mrprep.stages.filter import Options
 
@@ -51,7 +51,8 @@ def reasons(text: str, o: Options) -> Iterator[str]:
     yield from repetition_reasons(text, units, density, latin, wide, o)
     marks = sum(map(text.count, "。，！？；：、,၊།"))
     blanks = sum(map(text.count, " \u3000\t|·›>"))
-    if wide >= max(latin, 40) and marks <= 0.01 * inked and blanks / len(text) > o.max_spaced:
+    contents = 2 * len(CONTENTS.findall(text)) > len(lines)
+    if not contents and wide >= max(latin / 4, 40) and marks <= 0.01 * inked and blanks / len(text) > o.max_spaced:
         yield "word-list"
     common = sum(map(text.count, (" of ", " and ", " to ", " in ", " de ")))
     if latin * 3 >= inked * 2 and wide * 20 <= inked and max(common, text.count(" the ")) * 300 < len(text):
@@ -61,7 +62,7 @@ def reasons(text: str, o: Options) -> Iterator[str]:
 def latin_reasons(text: str, kinds: list[int], inked: int, wide: int, latin: int, o: Options) -> Iterator[str]:
     if kinds[Kind.SPACE] < 0.1 * len(text) or kinds[Kind.DIGIT] > o.max_encoded * 0.8 * inked:
         code = sum(len(token) for token in text.split() if len(token) >= 40 and _is_code(token))
-        code += sum(len(token) for token in text.split() if len(token) in {2, 4, 8} and _is_hex(token))
+        code += sum(len(token) for token in text.split() if len(token) <= 11 and _is_hex(token))
         if code / max(1, inked) > o.max_encoded:
             yield "encoded"
     mostly = latin >= 60 and latin * 2 >= inked and wide * 20 <= inked
@@ -96,7 +97,8 @@ def line_reasons(lines: list[str], text: str, inked: int, wide: int, o: Options)
         return
     longest = 12 if wide * 2 > inked else 30
     short = [line for line in lines if len(line) <= longest and line[-1] not in _TERMINAL]
-    if inked <= longest * len(lines) and len(short) / len(lines) > o.max_menu:
+    contents = 2 * len(CONTENTS.findall(text)) > len(lines)
+    if not contents and inked <= longest * len(lines) and len(short) / len(lines) > o.max_menu:
         yield "menu"
     if sum(line.lstrip()[:1] in _BULLETS for line in lines) / len(lines) > o.max_bullets:
         yield "bullets"

@@ -37,6 +37,11 @@ WITHOUT_STATISTICS = {
     **dict.fromkeys(("max_unknown_words", "max_single_letters", "max_stuffed"), 1.0),
     **dict.fromkeys(("min_small_words", "min_small_characters"), 0.0),
     **dict.fromkeys(("min_letter_odds", "min_order", "min_modern_order"), -99.0),
+    **dict.fromkeys(("min_triples", "min_word_order"), -99.0),
+    **dict.fromkeys(("max_specks", "max_gaps", "max_smudged", "max_moulded", "max_echo", "max_questions"), 1.0),
+    **dict.fromkeys(("max_switches", "max_mash"), 1.0),
+    "min_coincidence": 0.0,
+    "max_unended": 1e9,
     "max_likeness": 99.0,
 }
 """What `test_filter_statistics` compares with slow implementations of its own."""

@@ -234,7 +234,7 @@ def test_a_threshold_of_one_switches_its_rule_off(option: str, kind: str, reason
 def test_a_long_text_is_judged_by_samples_of_all_of_it() -> None:
     words = random.Random(3)
     prose = " ".join(words.choice(set_of_words()) for _ in range(60_000))
-    assert judged(prose) == "kept"
+    assert judged(prose, min_word_order=-1) == "kept"
     assert judged(ENGLISH + "\ufffd" * 400_000) == "garbled"
 
 

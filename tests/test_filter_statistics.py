@@ -13,8 +13,8 @@ from test_filter_rules import CHINESE, ENGLISH, KEPT, judged
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.han import ideographs_of
 from mrprep.filtering.model import ENGLISH as KNOWN
-from mrprep.filtering.model import FOREIGN, SMALL, hash_pairs, hash_words, model
-from mrprep.filtering.words import small_share, words_of
+from mrprep.filtering.model import FOREIGN, SMALL, hash_pairs, hash_triples, hash_words, model
+from mrprep.filtering.words import small_share, word_order, words_of
 
 LAW = (
     "第一条为了规范合同的订立和履行，保护当事人的合法权益，维护社会经济秩序，根据宪法，制定本法。第二条本法所称合同是"
@@ -25,6 +25,7 @@ READING = (
     "the committee met in the morning and agreed that the report should be sent to the members before the end of the "
     "week, because some of them had not seen the figures which were to be discussed with the minister in april. "
 )
+CITIES = ("Leeds", "Derby", "Truro", "Ripon", "Wells", "Exeter", "Durham", "Oxford", "Lincoln", "Bristol")
 NAMES = ("open", "read", "write", "flush", "close", "poll", "bind", "accept", "send", "join")
 GARBAGE = {
     "bad recognition": (
@@ -133,7 +134,87 @@ GARBAGE = {
         "",
     ),
     "shuffled chinese": ("", "shuffled"),
+    "shuffled english": ("", "disordered"),
+    "tags": ("", "disordered keywords word-salad"),
+    "some letters lost": ("", "broken-words"),
+    "each word again": (
+        " ".join(f"{word} {word} {word}" for word in READING.split()),
+        "echo repeated-ngrams few-words",
+    ),
+    "each ideograph again": ("".join(char * 2 for char in LAW), "echo"),
+    "numbers change": (
+        "".join(f"Ticket {at * 377} drew {at * 7} {at + 31} {at * 11 % 40} in the evening\n" for at in range(1, 20)),
+        "moulded digits",
+    ),
+    "names change": (
+        "".join(
+            f"Hire a van in {name.title()} today, ask {name.title()} Vans for a price.\n" for name in (*NAMES, *CITIES)
+        ),
+        "moulded stuffed few-words",
+    ),
+    "questions": (
+        "".join(
+            f"{city}搬家多少钱？\n{city}哪里能修空调？\n" for city in ("北京", "上海", "广州", "武汉", "成都", "西安")
+        ),
+        "questions moulded",
+    ),
+    "specks": ("", "misread"),
+    "parts": ("", "misread"),
+    "gaps": ("", "misread"),
+    "words between commas": ("，".join(re.findall("[^，。、]{4}", LAW) * 2), "keywords"),
+    "cases": ("hGtR sKjW qLpMz xBnVc tYuIo pQwEr aSdFg zXcVb nMlKj hGfDs rEwQa zXsWe dCvFr tGbNh yUjMk iOlPq" * 2, ""),
+    "digits among letters": ("a7f3k 9d2m4 x8z1q 5r6t2 w3e9u 1b7n4 k2j8h 6g5f3 q9w1e 4r7t2 y8u3i 5o6p1 a2s9d " * 3, ""),
+    "hangul and kana": (
+        "뺷딠ゔえキ뢪뉩얮뫴쯼ざ뺆ぶゖプ핇껅ぼぇホすな퐎ピェ멥ょ쁬ぞ넕ポヷ홯ほぱつ폵マ쐦む샣ずざぢィゔ뗝ダヌ" * 3,
+        "switches",
+    ),
+    "cyrillic at random": (
+        "трздкюбнпш пъгэ цгхъ вфк мфдззскнд фщювржц озюшвайшйф хдксппщбтобъ сюзришлчнл шъхцз "
+        "сючьымшще ушжь лзлярьшэхткй "
+        "финмйупбе ащртъйдющ лиьшерзцьон юдшжвшфнй жйххы шьймх зцж еэив нбебпсй бпыизхдк юэццъ "
+        "внжтпучб щвгх яэжъ кыощ ",
+        "gibberish",
+    ),
+    "koi8 as windows-1251": (
+        "уФБФШС ДЧБДГБФШ ЧФПТБС. лБЦДЩК ЮЕМПЧЕЛ ЙНЕЕФ РТБЧП ОБ УПГЙБМШОПЕ ПВЕУРЕЮЕОЙЕ. оЙЛФП ОЕ НПЦЕФ ВЩФШ МЙЫЕО. "
+        "чУЕ МАДЙ ТПЦДБАФУС УЧПВПДОЩНЙ. пОЙ ОБДЕМЕОЩ ТБЪХНПН Й УПЧЕУФША.",
+        "mojibake",
+    ),
+    "boxes in words": (
+        "ben□at■ t□e canopy o□ oi■s, my chi▯dren, wel□ome to ■he com□unity of yo□r race and na■ure " * 2,
+        "garbled",
+    ),
+    "piled marks": (
+        "".join(char + "\u0316\u0329\u0342\u0301" * char.isalpha() for char in READING),
+        "garbled long-words",
+    ),
+    "unassigned": ("".join(char if at % 3 else chr(0x12600 + at) for at, char in enumerate(READING)), "garbled"),
+    "cuneiform among symbols": ("𒀸✈𒃷⤚ꇉ⛖⍭◉𒆁⦋🀂□𒉖⛀⭌ꊀ𓂅𒄫𒅀⪇ꇙ❝⍖ꆎ🆪⛏𒁞✮⛓▿♟🂨🂾ꂖ☺" * 3, "symbols"),
+    "an array of bytes": ("static char img[] = {\n" + "0x89, 0x63, 0x18, 0x41, 0x50, 0xc4,\n" * 12 + "};\n", ""),
+    "uuencode": (
+        "".join(f"M{at}EO^KKJN:'@:/S(N9JB[7A;ZCW_^0I^:_-%M%+8:>%D^=U_G:?V!Y=7T.{at + 10}\n" for at in range(8)),
+        "",
+    ),
 }
+GARBAGE["shuffled english"] = (
+    " ".join(np.random.default_rng(3).permutation((READING + ENGLISH).split())),
+    "disordered few-words",
+)
+GARBAGE["tags"] = (
+    " ".join(f"#{word}" for word in np.random.default_rng(3).permutation((READING + ENGLISH).split())),
+    "disordered keywords",
+)
+GARBAGE["some letters lost"] = (
+    (READING * 2)
+    .replace("morning", "mor0ing")
+    .replace("report", "rep|rt")
+    .replace("figures", "f1gures")
+    .replace("april", "4pril"),
+    "broken-words",
+)
+GARBAGE["specks"] = ("".join(char + "|" * (at % 40 == 0) for at, char in enumerate(LAW)), "misread")
+GARBAGE["parts"] = ("".join("丨" if at % 40 == 1 else char for at, char in enumerate(LAW)), "misread")
+GARBAGE["gaps"] = ("".join(char + " " * (at % 5 == 0) for at, char in enumerate(LAW)), "misread")
 GARBAGE["shuffled chinese"] = ("".join(np.random.default_rng(3).permutation(list(LAW))), "shuffled keywords misread")
 
 
@@ -146,6 +227,16 @@ def test_garbage_goes(kind: str) -> None:
 
 
 CLEAN = {
+    "contents": "目录\n" + "".join(f"第{at + 1}章 {LAW[at * 9 : at * 9 + 9]} …… {at * 9 + 1}\n" for at in range(11)),
+    "verse without marks": (
+        "他们说故乡是一个地方\n我觉得更像一个时辰\n大约是在傍晚六点\n灶里的柴刚刚烧红\n有人站在坡上喊名字\n那名字拖得很长\n"
+        "越过了水田和竹林\n落在一个孩子的肩上\n后来我走了很远的路\n再没有人那样喊我\n只是每到那个时辰\n我还会停下来听一听\n"
+    ),
+    "set with blanks": " ".join(LAW),
+    "questions and answers": "".join(
+        f"Can I {name} a file twice?\nYes, {name} waits for the one before, at most {len(name) * 7} seconds.\n"
+        for name in NAMES
+    ),
     "law": LAW,
     "english": READING * 2,
     "verse": (
@@ -234,11 +325,37 @@ def test_ideographs_counted_the_slow_way(shared: Path) -> None:
         folded = [int(known.fold[min(ord(char), 0xFFFF)]) for char in text]
         for apart, share in ((1, han.near[index]), (4, han.far[index])):
             both = [(a, b) for a, b in zip(folded, folded[apart:], strict=False) if a and b]
+            if not both:
+                continue
             hits = [known.pairs[hash_pairs(np.array([a], np.uint16), np.array([b], np.uint16))[0]] for a, b in both]
             expected = 0 if apart == 4 and han.near[index] >= 0.85 else sum(hits) / len(hits)
             assert share == pytest.approx(expected)
         assert han.count[index] == sum(code > 0 for code in folded)
     assert asked > 20
+
+
+def test_triples_specks_and_gaps_by_hand() -> None:
+    text = LAW[:120].replace("，", "").replace("。", "") + "合 同的|订立丨和"
+    batch = Batch([text], [False])
+    han, known = ideographs_of(batch), model()
+    folded = [int(known.fold[ord(char)]) for char in text]
+
+    def fits(*codes: int) -> bool:
+        given = [np.array([code], np.uint16) for code in codes]
+        return bool(known.pairs[hash_pairs(*given)[0]] if len(given) == 2 else known.triples[hash_triples(*given)[0]])
+
+    runs = [run for run in zip(folded, folded[1:], folded[2:], strict=False) if all(run)]
+    both = [run for run in runs if fits(*run[:2]) and fits(*run[1:])]
+    assert han.both[0] == pytest.approx(len(both) / len(runs))
+    assert han.triples[0] == pytest.approx(sum(fits(*run) for run in both) / len(both))
+    assert han.gaps[0] == pytest.approx(1 / han.count[0])
+    assert han.specks[0] == pytest.approx((2 - 2) / han.count[0])
+
+
+def test_order_of_words_is_lost_by_shuffling() -> None:
+    words = (READING * 3).split()
+    batch = Batch([" ".join(words), " ".join(np.random.default_rng(1).permutation(words))], [False, False])
+    assert word_order(batch, 0) > 0.3 > 0.15 > abs(word_order(batch, 1))
 
 
 def test_traditional_and_simplified_are_one() -> None:

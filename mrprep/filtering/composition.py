@@ -1,28 +1,35 @@
 """What a text is made of: symbols, digits, code for machines, mark-up, words that never end."""
 
 import re
+from collections import Counter
 
 from mrprep.filtering.batch import Batch, Mask
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 
+_STREWN = 0.15
 _LONG_TOKEN = 40
 _SPACED = 0.1
 """Share of white space below which Latin text is worth a look for long tokens; prose has 0.18."""
 _CODE_MARKS = dict.fromkeys(map(ord, "+/-_="))
-_HEX_LENGTHS = (2, 4, 8)
+_HEX_LENGTHS, _LONGEST_HEX, _HEX_DIGITS = (2, 4, 8), 11, "0123456789abcdefABCDEF"
+_VARIED, _LEAST_DENSE = 20, 4
+_ADDRESS = re.compile(r"://|\w/\w+/\w")
 _MARKUP = re.compile(r"</?[a-zA-Z!][^<>]{0,300}>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
 _TAG_MARKS = watched("<&")
 _LEAST_LATIN = 60
 
 
 def _may_have_symbols(batch: Batch, most: float) -> Mask:
-    return batch.of(Kind.PUNCTUATION, Kind.SYMBOL) > most * batch.inked - 1
+    return batch.of(Kind.PUNCTUATION, Kind.SYMBOL, Kind.RARE) > most * batch.inked - 1
 
 
 def _symbols(profile: Profile, most: float) -> Complaint | None:
-    count = profile.kinds[Kind.PUNCTUATION] + profile.kinds[Kind.SYMBOL]
+    symbols = profile.kinds[Kind.SYMBOL]
+    count = profile.kinds[Kind.PUNCTUATION] + symbols
+    if symbols > _STREWN * profile.inked:  # letters among symbols are symbols too
+        count += profile.kinds[Kind.RARE]
     return too_much("symbols", "symbols and punctuation", count / max(1, profile.inked), most)
 
 
@@ -43,7 +50,8 @@ def _may_be_encoded(batch: Batch, most: float) -> Mask:
 def _encoded(profile: Profile, most: float) -> Complaint | None:
     tokens = profile.sample.split()
     count = sum([len(token) for token in tokens if len(token) >= _LONG_TOKEN and _is_code(token)])
-    count += sum([len(token) for token in tokens if len(token) in _HEX_LENGTHS and _is_hex(token)])
+    count += sum([len(token) for token in tokens if len(token) <= _LONGEST_HEX and _is_hex(token)])
+    count = max(count, _in_dense_lines(profile.sample))
     return too_much("encoded", "encoded data", count / max(1, profile.inked), most)
 
 
@@ -52,8 +60,23 @@ def _is_code(token: str) -> bool:
     return plain.isascii() and plain.isalnum() and not plain.isalpha() and not plain.isdigit()
 
 
+def _in_dense_lines(sample: str) -> int:
+    """Return the characters of lines of one length, of ASCII next to without blanks, of many kinds: uuencode."""
+    lines = [line.strip() for line in sample.split("\n")]
+    dense = [line for line in lines if len(line) >= _LONG_TOKEN and line.isascii() and line.count(" ") * 16 < len(line)]
+    random = Counter(len(line) for line in dense if _looks_random(line))
+    return max((length * count for length, count in random.items() if count >= _LEAST_DENSE), default=0)
+
+
+def _looks_random(line: str) -> bool:
+    others = sum(not char.isalpha() for char in line)
+    return len(set(line)) >= _VARIED and others * 5 >= len(line) and not _ADDRESS.search(line)
+
+
 def _is_hex(token: str) -> bool:
-    return not token.strip("0123456789abcdefABCDEF") and not token.isdigit()
+    plain = token.rstrip(",;}").removeprefix("0x")
+    marked = len(plain) < len(token.rstrip(",;}"))
+    return len(plain) in _HEX_LENGTHS and not plain.strip(_HEX_DIGITS) and (marked or not plain.isdigit())
 
 
 def _may_have_long_words(batch: Batch, most: float) -> Mask:

@@ -4,6 +4,7 @@ Every rule looks at counts first and at the text itself only when they are odd.
 """
 
 import re
+from collections import Counter
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from mrprep.filtering.profile import Profile
 
 _FORGIVEN = 2
 """Lost characters that any text may have: one U+FFFD does not condemn a short document."""
+_BOXES = watched("□■▯▪▫")
+_BOXED = re.compile(r"(?<=[^\W\d_])[□■▯▪▫]+(?=[^\W\d_])|(?<=[^\W\d_])[□■▯]|[□■▯]{2}(?=[^\W\d_])")
+_STACKED_MARKS = re.compile("[\u0300-\u036f]{3,}")
 _CONTINUATION = "\x80-\xbf€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
 _MOJIBAKE = re.compile(
     f"[\xc2-\xf4][{_CONTINUATION}]+"  # UTF-8 read as Latin-1 or Windows-1252
@@ -21,6 +25,8 @@ _MOJIBAKE = re.compile(
     "|(?:[РС][^\\sА-Яа-я]){2,}|(?:[РС][^\\s]){6,}"  # UTF-8 Russian read as Windows-1251
     "|锟斤拷"  # U+FFFD twice in UTF-8 read as GBK
 )
+_INVERTED, _UPRIGHT = re.compile(r"\b[а-я][А-Я]{2,}\b"), re.compile(r"\b[А-Яа-я][а-я]{2,}\b")
+_LEAST_INVERTED = 3
 _FIRST_OF_LOST = watched("锟")
 _SCRIPTS = (
     (Kind.LATIN, Kind.ACCENTED),
@@ -36,14 +42,18 @@ _LEAST_HAN = 20
 _QUOTING = 0.75
 """Share of Latin letters in a text that quotes its ideographs, rare or not."""
 _LEAST_LETTERS = 50
+_FEW_LETTERS, _ALPHABETIC = (Kind.ALPHABET, Kind.RIGHT_TO_LEFT), re.compile("[\u0370-\u052f\u05d0-\u05ea\u0620-\u06ff]")
+_LEAST_FLAT, _FLAT_OF = 150, 2000
 
 
 def _may_be_garbled(batch: Batch, _: float) -> Mask:
-    return batch.kinds[Kind.GARBAGE] > _FORGIVEN
+    boxes, marks = batch.of(*_BOXES) > _FORGIVEN, batch.kinds[Kind.ACCENTED] * 4 > batch.inked
+    return (batch.kinds[Kind.GARBAGE] > _FORGIVEN) | boxes | marks
 
 
 def _garbled(profile: Profile, most: float) -> Complaint | None:
-    lost = profile.kinds[Kind.GARBAGE]
+    lost = profile.kinds[Kind.GARBAGE] + len(_BOXED.findall(profile.sample))
+    lost += sum(map(len, _STACKED_MARKS.findall(profile.sample)))
     return too_much("garbled", "lost characters", (lost - _FORGIVEN) / profile.inked, most)
 
 
@@ -54,6 +64,9 @@ def _may_be_mojibake(batch: Batch, most: float) -> Mask:
 
 def _mojibake(profile: Profile, most: float) -> Complaint | None:
     wrong = sum(map(len, _MOJIBAKE.findall(profile.sample)))
+    upside_down = len(_INVERTED.findall(profile.sample))
+    if upside_down >= _LEAST_INVERTED and upside_down > len(_UPRIGHT.findall(profile.sample)):
+        wrong = profile.inked  # KOI8 read as Windows-1251
     return too_much("mojibake", "wrongly decoded characters", wrong / max(1, profile.inked), most)
 
 
@@ -81,6 +94,21 @@ def _mixed_scripts(profile: Profile, most: float) -> Complaint:
     return Complaint("mixed-scripts", f"{scripts} scripts, at most {most:g} wanted")
 
 
+def _may_be_flat(batch: Batch, _: float) -> Mask:
+    return batch.of(*_FEW_LETTERS) >= np.maximum(_LEAST_FLAT, batch.inked // 2)
+
+
+def _flat(profile: Profile, least: float) -> Complaint | None:
+    counts = np.array(list(Counter(_ALPHABETIC.findall(profile.sample[:_FLAT_OF].lower())).values()))
+    letters = int(counts.sum())
+    if letters < _LEAST_FLAT:
+        return None
+    evenness = float((counts**2).sum()) / letters**2
+    if evenness >= least:
+        return None
+    return Complaint("gibberish", f"two letters are the same by {evenness:.3f}, at least {least:g} wanted")
+
+
 GARBLED = Rule(_may_be_garbled, _garbled)
 """U+FFFD, private-use, unassigned and control characters beyond the first two."""
 MOJIBAKE = Rule(_may_be_mojibake, _mojibake)
@@ -89,3 +117,5 @@ RARE_CHARACTERS = Rule(_may_be_rare, _rare_characters)
 """Ideographs outside everyday use: UTF-8 read as GBK, random bytes."""
 MIXED_SCRIPTS = Rule(_may_be_mixed, _mixed_scripts)
 """More scripts, each with over 5 % of the letters, than a text mixes."""
+FLAT = Rule(_may_be_flat, _flat)
+"""Greek, Cyrillic, Hebrew or Arabic letters that are all as frequent (Friedman's index of coincidence, 1922)."""

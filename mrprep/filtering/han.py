@@ -6,16 +6,18 @@ no threshold by genre, for a text is measured against itself (the idea of a perm
 """
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
 from mrprep.filtering.batch import Batch, Column, Mask
-from mrprep.filtering.classes import Kind
-from mrprep.filtering.complaint import Complaint, Rule
-from mrprep.filtering.model import hash_pairs, model
+from mrprep.filtering.classes import Kind, watched
+from mrprep.filtering.complaint import Complaint, Rule, too_much
+from mrprep.filtering.model import hash_pairs, hash_triples, model
 from mrprep.filtering.profile import Profile
 
+_MARK_ROWS = watched("。，！？；：、")
 _CHARACTERS = 1500
 _LEAST_PAIRS = 100
 _APART = 4
@@ -30,6 +32,18 @@ _SMALL = (
     "此或并乃亦曰矣焉哉乎则且上去来下中里后时一二三"
 )
 _MODERN = "的了是在和这"
+_TRIPLES_ASKED = 0.6
+"""Share of ideographs in two known pairs from which on triples are asked for; below, a text is verse or names."""
+_STRUNG, _MORE = 0.5, 1.125
+"""Order of pairs below which modern Chinese needs more triples, and how many times more: pieces of text at random."""
+_ECHOES = 4
+_PARTS = "丨丿丶亅亠冂冖冫凵勹匚匸卩厶宀屮巛廴廾弋彐彡彳忄扌氵灬爫犭疒癶礻糸纟衤覀訁讠辶钅阝飠饣攵氺罒艹"
+_SPECKS, _BLANKS = "=|^~'_;\\`", " \u3000"
+_SMALL_WORD, _MODERN_WORD, _PART, _SPECK, _BLANK = 1, 2, 4, 8, 16
+"""Flags of characters."""
+_SPECKS_FORGIVEN = 2
+_LEAST_MARKS, _SPACED_OUT = 0.01, 0.6
+"""Share of sentence marks in prose, and of blanks from which on a text was set with a blank after each ideograph."""
 _LEAST_MODERN = 0.03
 
 Shares = npt.NDArray[np.float64]
@@ -47,6 +61,16 @@ class Ideographs:
     """Share of them that are known to follow it."""
     far: Shares
     """The same for ideographs four places apart; 0 where neighbours are known so well that it is not asked."""
+    both: Shares
+    """Share of three ideographs in a row that are two known pairs."""
+    triples: Shares
+    """Share of these that are known."""
+    echo: Shares
+    """Share of ideographs that stand one, two, three or four places after the same, whichever is most."""
+    specks: Shares
+    """Strokes, parts of ideographs, and stray marks between two ideographs, for each ideograph."""
+    gaps: Shares
+    """Share of the ideographs that stand before one or two blanks and another."""
     small: Shares
     """Share of the ideographs that are small words of modern or classical Chinese."""
     modern: Shares
@@ -74,7 +98,7 @@ def _look(batch: Batch) -> Ideographs:
     codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
     folded = model().fold.take(np.minimum(codes, 0xFFFF))
     inside = folded > 0
-    small = _small_table().take(folded)
+    flags = _flags().take(np.minimum(codes, 0xFFFF))
 
     def share(those: Mask | Column, known: Mask | Column, of: Column) -> tuple[Shares, Column]:
         total = np.bincount(of[those], minlength=texts)
@@ -87,15 +111,61 @@ def _look(batch: Batch) -> Ideographs:
 
     if not samples:
         none, no_share = np.zeros(texts, np.int64), np.zeros(texts)
-        return Ideographs(none, none, no_share, no_share, no_share, no_share, none > 0)
+        shares = ("near", "far", "both", "triples", "echo", "specks", "gaps", "small", "modern")
+        return Ideographs(count=none, pairs=none, judged=none > 0, **dict.fromkeys(shares, no_share))
     near, pairs = known_at(1, inside)
     far, _ = known_at(_APART, (near < _FEW_KNOWN).take(owners))
-    small_share, count = share(inside, small > 0, owners)
-    modern_share, _ = share(inside, small > 1, owners)
+    small_share, count = share(inside, (flags & (_SMALL_WORD | _MODERN_WORD)) > 0, owners)
+    modern_share, _ = share(inside, (flags & _MODERN_WORD) > 0, owners)
     prose = _in_verses(inside, owners, texts) <= _VERSE * count
     judged = (pairs >= _LEAST_PAIRS) & (batch.wide >= _JUDGED_SHARE * batch.inked) & prose
     judged &= batch.kinds[Kind.KANA] * 20 < batch.inked
-    return Ideographs(count, pairs, near, far, small_share, modern_share, judged)
+    echo = np.stack([_same(folded, apart, owners, texts) for apart in range(1, _ECHOES + 1)]).max(axis=0)
+    both, triples = _triples(folded, owners, texts)
+    echo_share = np.where(pairs >= _LEAST_PAIRS, echo / np.maximum(count, 1), 0)
+    between, blank = inside[:-2] & inside[2:], (flags & _BLANK) > 0
+    specks = np.bincount(owners[1:-1][between & ((flags[1:-1] & _SPECK) > 0)], minlength=texts)
+    specks += np.bincount(owners[(flags & _PART) > 0], minlength=texts) - _SPECKS_FORGIVEN
+    gaps = np.bincount(owners[1:-1][between & blank[1:-1]], minlength=texts)
+    gaps += np.bincount(owners[:-3][inside[:-3] & blank[1:-2] & blank[2:-1] & inside[3:]], minlength=texts)
+    long = pairs >= _LEAST_PAIRS // 2
+    speck_share, gap_share = (np.where(long, those / np.maximum(count, 1), 0) for those in (specks, gaps))
+    return Ideographs(
+        count=count,
+        pairs=pairs,
+        near=near,
+        far=far,
+        both=both,
+        triples=triples,
+        echo=echo_share,
+        specks=speck_share,
+        gaps=gap_share,
+        small=small_share,
+        modern=modern_share,
+        judged=judged,
+    )
+
+
+def _same(folded: npt.NDArray[np.uint16], apart: int, owners: Column, texts: int) -> Column:
+    same = np.flatnonzero((folded[apart:] == folded[:-apart]) & (folded[apart:] > 0))
+    return np.bincount(owners[same], minlength=texts)
+
+
+def _triples(folded: npt.NDArray[np.uint16], owners: Column, texts: int) -> tuple[Shares, Shares]:
+    """Return how many triples of each text are two known pairs, and how many of these are known."""
+    inside = folded > 0
+    rows = np.flatnonzero(inside[:-2] & inside[1:-1] & inside[2:])
+    first, second, third = (folded[rows + at] for at in range(3))
+    known = model().pairs
+    joined = known.take(hash_pairs(first, second)) & known.take(hash_pairs(second, third))
+    found = joined & model().triples.take(hash_triples(first, second, third))
+    total, both, seen = (np.bincount(owners[at], minlength=texts) for at in (rows, rows[joined], rows[found]))
+    return both / np.maximum(total, 1), seen / np.maximum(both, 1)
+
+
+def echo_of(batch: Batch) -> Shares:
+    """Return the share of ideographs that say the one before, or the word before, again."""
+    return ideographs_of(batch).echo
 
 
 def _in_verses(inside: Mask, owners: Column, texts: int) -> Column:
@@ -106,10 +176,20 @@ def _in_verses(inside: Mask, owners: Column, texts: int) -> Column:
     return np.bincount(owners[edges[::2][verses]], lengths[verses], texts).astype(np.int64)
 
 
-def _small_table() -> npt.NDArray[np.uint8]:
+@cache
+def _flags() -> npt.NDArray[np.uint8]:
+    """Return the flags of every code point of the basic plane, small words in both forms."""
     table = np.zeros(1 << 16, np.uint8)
-    table[[ord(char) for char in _SMALL]] = 1
-    table[[ord(char) for char in _MODERN]] = 2
+    for chars, flag in (
+        (_SMALL, _SMALL_WORD),
+        (_MODERN, _MODERN_WORD),
+        (_PARTS, _PART),
+        (_SPECKS, _SPECK),
+        (_BLANKS, _BLANK),
+    ):
+        table[[ord(char) for char in chars]] |= flag
+    words = _SMALL_WORD | _MODERN_WORD
+    table |= table.take(model().fold) & np.uint8(words)
     return table
 
 
@@ -133,6 +213,38 @@ def _misread(profile: Profile, least: float) -> Complaint:
     return Complaint("misread", f"{lift:.2f} of the order of modern Chinese, at least {least:g} wanted")
 
 
+def _is_pieced(batch: Batch, least: float) -> Mask:
+    han = ideographs_of(batch)
+    joined = (han.both >= _TRIPLES_ASKED) & (han.triples < least)
+    strung = (han.modern >= _LEAST_MODERN) & (han.lift < _STRUNG) & (han.triples < _MORE * least)
+    return han.judged & (joined | strung)
+
+
+def _pieced(profile: Profile, least: float) -> Complaint:
+    share = profile.number(lambda batch: ideographs_of(batch).triples)
+    return Complaint("shuffled", f"{share:.1%} of three ideographs that fit are known, at least {least:.1%} wanted")
+
+
+def _is_specked(batch: Batch, most: float) -> Mask:
+    return ideographs_of(batch).specks > most
+
+
+def _specked(profile: Profile, most: float) -> Complaint | None:
+    share = profile.number(lambda batch: ideographs_of(batch).specks)
+    return too_much("misread", "specks and parts of ideographs", share, most)
+
+
+def _is_gappy(batch: Batch, most: float) -> Mask:
+    marked = batch.of(*_MARK_ROWS) >= _LEAST_MARKS * batch.inked
+    gaps = ideographs_of(batch).gaps
+    return marked & (gaps > most) & (gaps < _SPACED_OUT)
+
+
+def _gappy(profile: Profile, most: float) -> Complaint | None:
+    share = profile.number(lambda batch: ideographs_of(batch).gaps)
+    return too_much("misread", "of the ideographs before a blank", share, most)
+
+
 def _is_list(batch: Batch, least: float) -> Mask:
     han = ideographs_of(batch)
     return han.judged & (han.small < least * np.where(han.lift < _LISTED, _LISTS, 1))
@@ -148,5 +260,11 @@ SHUFFLED = Rule(_is_shuffled, _shuffled)
 """Chinese whose neighbours are no likelier pairs than ideographs further apart."""
 MISREAD = Rule(_is_misread, _misread)
 """Modern Chinese with too few known pairs: one wrong character in six."""
+PIECED = Rule(_is_pieced, _pieced)
+"""Chinese whose neighbours fit two by two but not three by three: chains of pairs, as an input method proposes."""
+SPECKED = Rule(_is_specked, _specked)
+"""Strokes, parts of ideographs and stray marks between ideographs."""
+GAPPY = Rule(_is_gappy, _gappy)
+"""Chinese with sentence marks whose ideographs are set apart by blanks."""
 KEY_CHARACTERS = Rule(_is_list, _listed)
 """Chinese without small words."""

@@ -14,7 +14,8 @@ from mrprep.filtering.batch import Batch, Mask
 from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
-from mrprep.filtering.words import letter_odds, small_share, words_of
+from mrprep.filtering.prose import is_prose
+from mrprep.filtering.words import english_share, known_neighbours, letter_odds, small_share, word_order, words_of
 
 _COMMON = (" of ", " and ", " to ", " in ", " de ")
 _COMMON_EVERY = 300
@@ -33,6 +34,7 @@ _LEAST_JUDGED = 25
 _LEAST_COUNTED = 50
 _ENGLISH_SHARE = 0.03
 _SCATTERED = 0.7
+_LEAST_SPECKS = 0.015
 _TORN = 2
 _FILLERS, _PINYIN, _REVERSED = 4.0, 1.2, 12.0
 """What shares are multiplied by: a likeness of 0.8 is 20 % filler, 67 % Pinyin or 7 % small words backwards."""
@@ -43,6 +45,13 @@ _STUFFED = 0.5
 _STUFFED_OF = 500
 _WORD_LENGTH = 8
 _WORD = re.compile(r"[^\W\d_]+")
+_NO_ORDER, _WELL_ORDERED = 0.15, 0.6
+"""Shares of known pairs of words below which text full of digits needs small words too (tables of earnings have 0.25),
+and from which on English needs no closer look."""
+_MANY_SMALL, _SOME_SMALL, _FEW_SMALL, _MANY_WORDS, _ORDERLY = 0.2, 0.15, 0.04, 100, 1.8
+"""Shares of small words of prose, lists and manuals; words from which on order is certain, and how much more it is."""
+_MOSTLY_ENGLISH, _FOREIGN_MOST = 0.6, 0.06
+"""Share of words in the English vocabulary from which on order is asked, and of small words of others up to which."""
 _FILLER = "orem ipsum"
 _FILLER_EVERY = 1000
 
@@ -81,6 +90,11 @@ def _word_salad(profile: Profile, least: float) -> Complaint | None:
     return Complaint("word-salad", f"{repeats:.1%} of {len(words)} words stood before, at least {wanted:.1%} wanted")
 
 
+def _may_be_mash(batch: Batch, most: float) -> Mask:
+    mixed = (batch.wide * 20 > batch.inked) & (batch.latin >= batch.wide) & ~batch.once(is_prose)
+    return mixed | _may_be_strange(batch, most)
+
+
 def _mash(profile: Profile, most: float) -> Complaint | None:
     words = [word for word in profile.once(_words_if_strange) if len(word) > 3]
     if len(words) < _LEAST_WORDS:
@@ -111,6 +125,19 @@ def _broken(profile: Profile, most: float) -> Complaint | None:
     if share - 2 * small_share(profile.batch, profile.index, foreign=True) <= most:
         return None
     return too_much("broken-words", "of the words in no vocabulary", share, most)
+
+
+def _is_smudged(batch: Batch, most: float) -> Mask:
+    words = words_of(batch)
+    specked = words.specks / np.maximum(words.count, 1)
+    strewn = (specked > _LEAST_SPECKS) & (specked + words.unknown / np.maximum(words.judged, 1) > most)
+    return _claims_english(batch) & (words.count >= _LEAST_COUNTED) & strewn
+
+
+def _smudged(profile: Profile, most: float) -> Complaint | None:
+    words, index = words_of(profile.batch), profile.index
+    share = float(words.specks[index] / words.count[index] + words.unknown[index] / words.judged[index])
+    return too_much("broken-words", "of the words with specks inside or in no vocabulary", share, most)
 
 
 def _is_torn(batch: Batch, most: float) -> Mask:
@@ -161,7 +188,8 @@ def _gibberish(profile: Profile, least: float) -> Complaint | None:
 def _has_few_small_words(batch: Batch, least: float) -> Mask:
     words = words_of(batch)
     wanted = least * np.where(words.capital > _TITLES * words.count, _TITLED, 1)
-    return ~_is_numeric(batch) & (words.count >= _LEAST_COUNTED) & (words.small < wanted * words.count)
+    numeric = _is_numeric(batch) & (batch.once(known_neighbours) > _NO_ORDER)
+    return ~numeric & (words.count >= _LEAST_COUNTED) & (words.small < wanted * words.count)
 
 
 def _few_small_words(profile: Profile, least: float) -> Complaint | None:
@@ -171,6 +199,26 @@ def _few_small_words(profile: Profile, least: float) -> Complaint | None:
     if share >= least:
         return None
     return Complaint("keywords", f"{share:.1%} small words, at least {least:.1%} wanted")
+
+
+def _may_be_disordered(batch: Batch, _: float) -> Mask:
+    return (batch.wide * 50 <= batch.inked) & (batch.once(known_neighbours) < _WELL_ORDERED)
+
+
+def _disordered(profile: Profile, least: float) -> Complaint | None:
+    """Complain about words out of order; the more small words, the more order is expected of English."""
+    batch, index, words = profile.batch, profile.index, words_of(profile.batch)
+    if english_share(batch, index) < _MOSTLY_ENGLISH or small_share(batch, index, foreign=True) > _FOREIGN_MOST:
+        return None
+    small, count = float(words.small[index] / words.count[index]), int(words.count[index])
+    if small >= _MANY_SMALL and count >= _MANY_WORDS:
+        least *= _ORDERLY
+    elif _FEW_SMALL <= small < _SOME_SMALL:
+        least /= 2  # manuals: many names of options
+    order = word_order(batch, index)
+    if order >= least:
+        return None
+    return Complaint("disordered", f"{order:.2f} of the order of English, at least {least:.3g} wanted")
 
 
 def _may_be_stuffed(batch: Batch, _: float) -> Mask:
@@ -205,6 +253,8 @@ def _words_if_strange(profile: Profile) -> list[str]:
 
 BROKEN_WORDS = Rule(_is_broken, _broken)
 """English with words that are in no vocabulary strewn over it: bad character recognition, shuffled letters."""
+SMUDGED = Rule(_is_smudged, _smudged)
+"""English with digits and stray marks inside its words: character recognition that got some words wrong."""
 TORN_WORDS = Rule(_is_torn, _torn)
 """Words that fell into letters; languages other than English may have twice as many."""
 NO_LANGUAGE = Rule(_is_no_language, _no_language)
@@ -213,11 +263,13 @@ GIBBERISH = Rule(_is_unknown, _gibberish)
 """Text of unknown words whose letters follow each other as in no language."""
 FEW_SMALL_WORDS = Rule(_has_few_small_words, _few_small_words)
 """Lists of key words: hardly any small words of any one of 160 languages."""
+DISORDERED = Rule(_may_be_disordered, _disordered)
+"""English words in an order that is not English: shuffled words, lists of words, clouds of tags."""
 STUFFED = Rule(_may_be_stuffed, _stuffed)
 """One word that carries meaning far too often."""
 WORD_SALAD = Rule(_may_be_strange, _word_salad)
 """Latin text without small words in which hardly a word comes twice."""
-MASH = Rule(_may_be_strange, _mash)
+MASH = Rule(_may_be_mash, _mash)
 """Words that nobody can pronounce, in a text without small words."""
 FILLER = Rule(_has_filler, _filler)
 """*Lorem ipsum*, the filler of printers, more often in 1,000 characters than wanted."""

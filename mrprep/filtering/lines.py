@@ -1,10 +1,13 @@
 """Pages that are no prose: menus, lists of words or bullets, teasers that end in dots."""
 
+import re
+
 import numpy as np
 
 from mrprep.filtering.batch import Batch, Mask
-from mrprep.filtering.classes import watched
+from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
+from mrprep.filtering.han import ideographs_of
 from mrprep.filtering.profile import Profile
 
 _LEAST_LINES = 10
@@ -13,15 +16,22 @@ _LEAST_BARS = 8
 _SHORT = 30
 _SHORT_WIDE = 12
 _SEPARATORS = " \u3000\t|·›>"
+CONTENTS = re.compile(
+    r"^ *(?:[\dA-Z]{1,3}[.．]|第.{1,3}[章节節回]|附录|附錄)|(?:\.{2}|…|\t|  ) *\d{1,4}$", re.MULTILINE
+)
 _SENTENCE_MARKS = "。，！？；：、,၊།"
 _LEAST_WIDE = 40
 _MARKED = 0.01
 _BULLETS = frozenset("•‣▶►●○■▪▫–-·»›")
+_VERSE, _UNBROKEN, _LONG_VERSE = 0.12, 1.5, 14
 _ELLIPSES = ("...", "…")
 _TERMINAL = frozenset(".!?。！？；;：:，,、”’\"'»」』)）")
 _TERMINAL_CODES = [ord(char) for char in sorted(_TERMINAL)]
 
 _BAR_ROWS, _MARK_ROWS, _SEPARATOR_ROWS = watched("|｜»›>"), watched(_SENTENCE_MARKS), watched(_SEPARATORS)
+_LEAST_UNENDED, _LEAST_RUNS = 120, 12
+_RUN, _ENDS = re.compile("[\u3400-\u9fff]{2,}"), re.compile("[。！？!?；;：:”」]|\\. ")
+_END_ROWS = watched("。！？；：")
 _BULLET_ROWS = watched("".join(sorted(_BULLETS)))
 
 
@@ -35,9 +45,17 @@ def _may_be_menu(batch: Batch, most: float) -> Mask:
 
 def _menu(profile: Profile, most: float) -> Complaint | None:
     lines = profile.lines
+    if profile.number(_is_verse) or len(CONTENTS.findall(profile.sample)) * 2 > len(lines):
+        return None
     longest = _SHORT_WIDE if profile.wide * 2 > profile.inked else _SHORT
     count = len([1 for line in lines if len(line) <= longest and line[-1] not in _TERMINAL])
     return too_much("menu", "of the lines short and without punctuation", count / len(lines), most)
+
+
+def _is_verse(batch: Batch) -> Mask:
+    """Mark Chinese with as many small words as prose has, in lines without blanks: verse without marks."""
+    unbroken = (batch.kinds[Kind.SPACE] <= _UNBROKEN * batch.lines) & (batch.inked <= _LONG_VERSE * batch.lines)
+    return unbroken & (batch.wide * 10 >= batch.inked * 9) & (ideographs_of(batch).small >= _VERSE)
 
 
 def _may_be_menu_bar(batch: Batch, _: float) -> Mask:
@@ -78,14 +96,34 @@ def _ellipses(profile: Profile, most: float) -> Complaint | None:
 
 
 def _may_be_word_list(batch: Batch, most: float) -> Mask:
-    wide = (batch.wide >= batch.latin) & (batch.wide >= _LEAST_WIDE)
+    wide = (batch.wide * 4 >= batch.latin) & (batch.wide >= _LEAST_WIDE)
     unmarked = batch.of(*_MARK_ROWS) <= _MARKED * batch.inked
     return wide & unmarked & (batch.of(*_SEPARATOR_ROWS) > most * batch.sizes - 1)
 
 
 def _word_list(profile: Profile, most: float) -> Complaint | None:
     sample = profile.sample
+    if len(CONTENTS.findall(sample)) * 2 > len(profile.lines):
+        return None
     return too_much("word-list", "blanks and bars", sum(map(sample.count, _SEPARATORS)) / len(sample), most)
+
+
+def _may_be_unended(batch: Batch, least: float) -> Mask:
+    wide = (batch.wide >= _LEAST_UNENDED) & (batch.wide * 3 >= batch.inked) & ~batch.partial
+    return wide & (batch.of(*_END_ROWS) * least < batch.inked)
+
+
+def _unended(profile: Profile, least: float) -> Complaint | None:
+    sample = profile.sample
+    runs = len(_RUN.findall(sample))
+    if profile.number(_is_verse) or len(CONTENTS.findall(sample)) * 2 > len(profile.lines) or runs < _LEAST_RUNS:
+        return None
+    length = profile.inked / (len(_ENDS.findall(sample)) + 1)
+    if length <= least:
+        return None
+    return Complaint(
+        "keywords", f"{length:.0f} characters from one end of a sentence to the next, at most {least:g} wanted"
+    )
 
 
 MENU = Rule(_may_be_menu, _menu)
@@ -98,3 +136,5 @@ ELLIPSES = Rule(_may_be_ellipses, _ellipses)
 """Lines that end in an ellipsis."""
 WORD_LIST = Rule(_may_be_word_list, _word_list)
 """Chinese, Japanese … words set apart by blanks or bars, with next to no sentence marks."""
+UNENDED = Rule(_may_be_unended, _unended)
+"""Chinese or Japanese without ends of sentences: lists of words, clouds of tags, headlines one after the other."""

@@ -11,9 +11,8 @@ import numpy as np
 from mrprep.filtering.batch import Batch, Column, Mask
 from mrprep.filtering.classes import watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
-from mrprep.filtering.han import ideographs_of
 from mrprep.filtering.profile import Profile
-from mrprep.filtering.words import words_of
+from mrprep.filtering.prose import is_prose
 
 _CHARACTERS, _LEAST = 3000, 150
 _MACHINE_MARKS = watched(":/[]{}=\"();_#\\%|<>&'-")
@@ -38,8 +37,8 @@ _LOG = re.compile(
 )
 _STACK_LINE = re.compile(r"^ *File \"[^\"\n]+\", line \d+.*\n( {4}.*)$", re.MULTILINE)
 _FENCED = re.compile(r"```.*?(?:```|\Z)|^\|.*\|$", re.DOTALL | re.MULTILINE)
-_PROSE, _PROSE_WIDE, _MIXED = 0.26, 0.15, 0.7
-"""Shares of small words from which on there is prose, which may hold this much mark-up."""
+_MIXED = 0.7
+"""Share of mark-up that prose may hold."""
 _LEAST_LINES = 5
 _CLOCKS = re.compile(_CLOCK)
 _CLOCK_EVERY = 160
@@ -66,34 +65,28 @@ _LINK = re.compile(
 _HEADING = re.compile(r"^#+ ", re.MULTILINE)
 _BAR = re.compile(r" *(?:[|｜»›·•‹«]|>>|::|->|→| > | / | [-–—] )+ *")
 _BARRED = watched("|｜»›>·•/:-–→—")
-_LEAST_STRETCHES = 12
+_LEAST_STRETCHES, _TITLE = 12, 80
 _SHORT, _SHORT_WIDE = 30, 14
 _ENDS = frozenset('.!?。！？；;，,”"')
 
 
 def _may_be_written_by_machines(batch: Batch, _: float) -> Mask:
     long = batch.sizes >= _LEAST
-    return long & ~batch.once(_is_prose) & (batch.once(_machine_marks) > _MARKED * batch.inked)
+    return long & ~batch.once(is_prose) & (batch.once(_machine_marks) > _MARKED * batch.inked)
 
 
 def _may_hold_remains(batch: Batch, _: float) -> Mask:
-    least = np.where(batch.once(_is_prose), _MARKED_PROSE, _MARKED_CODE)
+    least = np.where(batch.once(is_prose), _MARKED_PROSE, _MARKED_CODE)
     return (batch.sizes >= _LEAST) & (batch.once(_machine_marks) > least * batch.inked)
 
 
 def _may_hold_links(batch: Batch, _: float) -> Mask:
     marked = batch.once(_machine_marks) > _MARKED_CODE * batch.inked
-    return marked & (batch.sizes >= _LEAST) & ~batch.once(_is_prose)
+    return marked & (batch.sizes >= _LEAST) & ~batch.once(is_prose)
 
 
 def _machine_marks(batch: Batch) -> Column:
     return batch.of(*_MACHINE_MARKS)
-
-
-def _is_prose(batch: Batch) -> Mask:
-    words = words_of(batch)
-    latin = (words.count > 0) & (words.small >= _PROSE * words.count)
-    return latin | (ideographs_of(batch).small >= _PROSE_WIDE)
 
 
 def _log(profile: Profile, most: float) -> Complaint | None:
@@ -108,7 +101,7 @@ def _log(profile: Profile, most: float) -> Complaint | None:
 def _remains(profile: Profile, most: float) -> Complaint | None:
     head = profile.sample[:_CHARACTERS]
     found = sum(match.end() - match.start() for match in _REMAINS.finditer(_FENCED.sub("", head)))
-    least = max(most, _MIXED) if profile.number(lambda batch: batch.once(_is_prose)) else most
+    least = max(most, _MIXED) if profile.number(lambda batch: batch.once(is_prose)) else most
     return too_much("remains", "left of mark-up and code", found / max(1, len(head)), least)
 
 
@@ -122,7 +115,7 @@ def _links(profile: Profile, most: float) -> Complaint | None:
 
 def _may_be_barred(batch: Batch, _: float) -> Mask:
     bars = batch.of(*_BARRED)
-    return (bars * 40 >= batch.inked) & (bars >= _LEAST_STRETCHES) & ~batch.once(_is_prose)
+    return (bars * 40 >= batch.inked) & (bars >= _LEAST_STRETCHES) & ~batch.once(is_prose)
 
 
 def _barred(profile: Profile, most: float) -> Complaint | None:
@@ -131,10 +124,17 @@ def _barred(profile: Profile, most: float) -> Complaint | None:
     barred = [_BAR.split(line) for line in lines if not line.startswith("|")]
     inside = [[part for part in parts if part] for parts in barred if len(parts) >= 3]
     longest = _SHORT_WIDE if profile.wide * 2 > profile.inked else _SHORT
-    short = [part for parts in inside for part in parts if len(part) <= longest and part[-1] not in _ENDS]
-    if len(short) < _LEAST_STRETCHES:
+    pieces = count = 0
+    for parts in inside:
+        short = [part for part in parts if len(part) <= longest and part[-1] not in _ENDS]
+        pieces += len(short)
+        row = (
+            len(short) * 4 >= len(parts) * 3 and max(map(len, parts)) <= _TITLE
+        )  # the whole of it: a trail of crumbs that ends in a title
+        count += sum(map(len, parts if row else short))
+    if pieces < _LEAST_STRETCHES:
         return None
-    share = sum(map(len, short)) / max(1, sum(len("".join(parts)) for parts in barred))
+    share = count / max(1, sum(len("".join(parts)) for parts in barred))
     return too_much("menu", "short pieces between bars", share, most)
 
 

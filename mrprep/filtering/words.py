@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mrprep.filtering.batch import Batch, Column, Mask
-from mrprep.filtering.model import ENGLISH, FOREIGN, SMALL, hash_words, model, trigrams
+from mrprep.filtering.model import ENGLISH, FOREIGN, SMALL, hash_word_pairs, hash_words, model, trigrams
 
 _BYTES = 3000
 _LOWER = bytes(
@@ -21,9 +21,18 @@ _LANES = 4
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WIDTH + 1)], np.uint64)
 _BEYOND_ASCII = np.uint64(0x8080808080808080)
 _LEAST_LETTERS = 3
+_APART, _LEAST_ORDERED = 4, 60
 _LOWER_CASE = 97
 _OPENS = np.isin(np.arange(256), list(b" \n\t(\"'"))
 """Bytes that stand before words, not before parts of names and paths."""
+_MARK, _OPENER, _FIGURE, _CAPITAL, _SMALL_LETTER = 1, 2, 3, 4, 5
+_BYTE_KINDS = np.zeros(256, np.uint8)
+"""What a byte is among words: a stray mark, one that stands for a letter, a digit, a letter."""
+_BYTE_KINDS[list(b"!;$*`{}\\+%&")] = _MARK
+_BYTE_KINDS[list(b"|^~")] = _OPENER
+_BYTE_KINDS[ord("0") : ord("9") + 1] = _FIGURE
+_BYTE_KINDS[ord("A") : ord("Z") + 1] = _CAPITAL
+_BYTE_KINDS[ord("a") : ord("z") + 1] = _SMALL_LETTER
 
 Shares = npt.NDArray[np.float64]
 
@@ -56,6 +65,8 @@ class Words:
     """Unknown words that follow a known one, both judged."""
     known_or_unknown: Column
     """Judged words that follow a judged one."""
+    specks: Column
+    """Digits and stray marks between a letter and a small letter, and bars and carets before two small letters."""
     hashes: npt.NDArray[np.int64]
     """Of all words, in their order."""
     lengths: Column
@@ -113,6 +124,7 @@ def _look(batch: Batch) -> Words:
         unknown=unknown_words,
         unknown_after_known=unknown_after_known,
         known_or_unknown=known_or_unknown,
+        specks=_specks(np.frombuffer(raw, np.uint8), np.cumsum(sizes)),
         hashes=hashes,
         lengths=lengths,
         starts=bounds,
@@ -122,7 +134,21 @@ def _look(batch: Batch) -> Words:
 def _none(texts: int) -> Words:
     none = np.zeros(texts, np.int64)
     starts = np.zeros(texts + 1, np.int64)
-    return Words(none, none, none, none, none, none, none, none, none, none, none, none, none[:0], none[:0], starts)
+    return Words(
+        none, none, none, none, none, none, none, none, none, none, none, none, none, none[:0], none[:0], starts
+    )
+
+
+def _specks(raw: npt.NDArray[np.uint8], bounds: Column) -> Column:
+    """Return how many specks stand in each text, given the bytes of all and where each ends."""
+    kinds = _BYTE_KINDS.take(raw)
+    middle = kinds[1:-2]
+    speck = np.flatnonzero((middle > 0) & (middle < _CAPITAL) & (kinds[2:-1] == _SMALL_LETTER)) + 1
+    kind = kinds[speck]
+    inside = kinds[speck - 1] >= _CAPITAL
+    opening = (kinds[speck + 2] == _SMALL_LETTER) & (kind == _OPENER)
+    owners = np.searchsorted(bounds, speck[inside | opening], side="right")
+    return np.bincount(np.minimum(owners, bounds.size - 1), minlength=bounds.size)
 
 
 def _packed(*flags: Mask) -> npt.NDArray[np.uint8]:
@@ -167,6 +193,40 @@ def _loads(data: bytes, starts: Column, lengths: Column) -> tuple[npt.NDArray[np
     long = np.flatnonzero(lengths > _WIDTH)
     tail[long] = windows.take(starts[long] + _WIDTH) & _MASKS.take(np.minimum(lengths[long] - _WIDTH, _WIDTH))
     return head, tail
+
+
+def known_neighbours(batch: Batch) -> Shares:
+    """Return the share of neighbours in each text that are known pairs of English words; 1 for too few words."""
+    words, texts = words_of(batch), len(batch.texts)
+    if not words.hashes.size:
+        return np.ones(texts)
+    known = np.zeros(words.hashes.size + 1, np.int64)
+    known[1:-1] = model().word_pairs.take(hash_word_pairs(words.hashes[:-1], words.hashes[1:]))
+    sums = np.concatenate([[0], np.cumsum(known[1:])])
+    found = sums[words.starts[1:]] - sums[words.starts[:-1]]
+    return np.where(words.count >= _LEAST_ORDERED, found / np.maximum(words.count, 1), 1.0)
+
+
+def word_order(batch: Batch, index: int) -> float:
+    """Return how much oftener neighbours in a text are known pairs of English words than words 4 to 11 apart.
+
+    0 is for shuffled words, 1 for neighbours that are all known.
+    """
+    words = words_of(batch)
+    hashes = words.hashes[words.starts[index] : words.starts[index + 1]]
+    near, *far = (
+        float(model().word_pairs.take(hash_word_pairs(hashes[:-apart], hashes[apart:])).mean())
+        for apart in (1, *range(_APART, 3 * _APART))
+    )
+    chance = sum(far) / len(far)
+    return (near - chance) / (1.001 - chance)
+
+
+def english_share(batch: Batch, index: int) -> float:
+    """Return the share of a text's words that are in the English vocabulary."""
+    words = words_of(batch)
+    hashes = words.hashes[words.starts[index] : words.starts[index + 1]]
+    return float(((model().words.take(hashes) & ENGLISH) > 0).mean())
 
 
 def small_share(batch: Batch, index: int, foreign: bool = False) -> float:

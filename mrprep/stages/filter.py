@@ -14,13 +14,25 @@ from pydantic import Field, field_validator
 
 from mrprep import extras
 from mrprep.document import Document, Dropped, MapItem
-from mrprep.filtering import composition, garble, han, langid, language, lines, repetition, shapes, size
+from mrprep.filtering import (
+    composition,
+    garble,
+    han,
+    langid,
+    language,
+    lines,
+    moulds,
+    repetition,
+    shapes,
+    size,
+    switches,
+)
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.complaint import Complaint, Rule
 from mrprep.filtering.profile import Profile
 from mrprep.options import Options as BaseOptions
 
-VERSION = 3
+VERSION = 4
 BATCH_CHARACTERS, BATCH_DOCUMENTS = 1 << 17, 2048
 """Documents are judged together until they come to one of these."""
 
@@ -36,12 +48,17 @@ class Options(BaseOptions):
     """Fewest words or characters. C4 keeps no line of fewer than 5 words; Gopher's 50 would drop most poems."""
     max_garbled: float = 0.03
     """Most U+FFFD, private-use and unassigned characters, two forgiven. Own measurement: clean texts reach 0.9 %."""
-    max_mojibake: float = 0.1
+    max_mojibake: float = 0.04
     """Most characters in stretches that look wrongly decoded. Own measurement: clean texts stay under 1 %."""
     max_rare_characters: float = 0.3
     """Most ideographs out of everyday use, of all ideographs. Own measurement: poetry reaches 16 %."""
     max_scripts: int = 3
     """Most scripts with over 5 % of the letters each. Own choice."""
+    min_coincidence: float = 0.042
+    """Least chance that two letters of a Greek, Cyrillic, Hebrew or Arabic text are the same; random ones have 0.033.
+    Own measurement: 33 languages have 0.052 and more."""
+    max_switches: float = 0.22
+    """Most neighbours inside words of different scripts, cases, or a letter and a digit. Own choice."""
     max_symbols: float = 0.55
     """Most punctuation and symbols. For Gopher's symbol-to-word ratio; code documentation reaches 51 %."""
     max_digits: float = 0.5
@@ -68,6 +85,8 @@ class Options(BaseOptions):
     """Least words or characters from bar (``|``, ``»``) to bar in a text of under 10 lines. Own choice."""
     max_spaced: float = 0.12
     """Most blanks and bars inside the lines of text without sentence marks, in scripts that need none. Own choice."""
+    max_unended: float = 150
+    """Most characters from one end of a sentence to the next in Chinese or Japanese, verse and contents apart."""
     max_bullets: float = 0.95
     """Most lines that begin with a bullet, of all. Gopher has 0.9; tables of contents reach 93 %."""
     max_ellipses: float = 0.3
@@ -85,11 +104,13 @@ class Options(BaseOptions):
     """Most characters in templates, wikitext, JSON, scripts …; 0.7 where prose stands beside it. For C4's braces."""
     max_links: float = 0.9
     """Most characters in Markdown links and addresses. Own measurement: chapters of documentation reach 85 %."""
-    max_barred: float = 0.8
+    max_barred: float = 0.65
     """Most characters in short pieces between bars, arrows, dots … For FineWeb's short lines, 0.67."""
     max_unknown_words: float = 0.18
     """Most words of English that are in no vocabulary, less twice the small words of other languages. For CCNet's
     perplexity (Wenzek et al. 2020). Own measurement: Python's documentation has up to 10 %; drops 2 of 500 manuals."""
+    max_smudged: float = 0.055
+    """Most words of English with stray marks inside or in no vocabulary. Own measurement: drops 1 of 500 manuals."""
     max_single_letters: float = 0.22
     """Most words of one letter in English, twice that in other languages. Own measurement: manuals have 21 %."""
     max_likeness: float = 0.8
@@ -112,6 +133,21 @@ class Options(BaseOptions):
     min_small_characters: float = 0.055
     """Least ideographs that are small words (的, 是, 之 …), modern or classical; 0.088 where order is under 0.6. For
     Gopher's stop words; laws and novels have 8 %, lists of key words 1 to 5 %; verse is not asked."""
+    min_triples: float = 0.32
+    """Least known ones of three ideographs in a row that are two known pairs, asked where these are the rule. For
+    CCNet's perplexity."""
+    max_specks: float = 0.006
+    """Most strokes, parts of ideographs and stray marks, an ideograph. Own measurement: laws reach 0.35 %."""
+    max_gaps: float = 0.1
+    """Most ideographs after a blank, in text with sentence marks. Own measurement: news reaches 7 %."""
+    min_word_order: float = 0.05
+    """Least order of English: 0 for shuffled words, 1 if all neighbours are known pairs; -1 switches it off."""
+    max_moulded: float = 0.7
+    """Most characters in lines that differ from others in numbers and names only. For FineWeb's repeated lines."""
+    max_echo: float = 0.25
+    """Most words or ideographs that are the one before again. Own choice."""
+    max_questions: float = 0.65
+    """Most sentences that ask, of all, from ten questions on. Own choice; answers to frequent questions have 50 %."""
     languages: tuple[str, ...] = ()
     """Languages that are kept, by their codes, such as ``["zh", "en"]``; empty keeps all. Needs mrprep[langid]."""
     min_language: float = Field(0.05, ge=0, le=1)
@@ -195,24 +231,35 @@ def _checks(options: Options) -> Checks:
         (composition.SYMBOLS, options.max_symbols),
         (composition.DIGITS, options.max_digits),
         (repetition.REPEATED_LINES, options.max_repeated_lines),
+        (garble.FLAT, options.min_coincidence),
+        (switches.SWITCHES, options.max_switches),
         (lines.MENU, options.max_menu),
+        (lines.UNENDED, options.max_unended),
         (lines.BULLETS, options.max_bullets),
         (lines.ELLIPSES, options.max_ellipses),
         (repetition.ONE_UNIT, options.max_one_unit),
         (repetition.COMPRESSIBLE, options.min_density),
         (repetition.FEW_UNITS, options.min_distinct_units),
         (repetition.REPEATED_NGRAMS, options.max_repeated_ngrams),
+        (moulds.ECHO, options.max_echo),
+        (moulds.MOULDED, options.max_moulded),
+        (moulds.QUESTIONS, options.max_questions),
         (lines.WORD_LIST, options.max_spaced),
         (language.MASH, options.max_mash),
         (language.WORD_SALAD, options.min_repeated_words),
         (language.BROKEN_WORDS, options.max_unknown_words),
+        (language.SMUDGED, options.max_smudged),
         (language.TORN_WORDS, options.max_single_letters),
         (language.NO_LANGUAGE, options.max_likeness),
         (language.GIBBERISH, options.min_letter_odds),
         (language.FEW_SMALL_WORDS, options.min_small_words),
+        (language.DISORDERED, options.min_word_order),
         (language.STUFFED, options.max_stuffed),
         (han.SHUFFLED, options.min_order),
         (han.MISREAD, options.min_modern_order),
+        (han.PIECED, options.min_triples),
+        (han.SPECKED, options.max_specks),
+        (han.GAPPY, options.max_gaps),
         (han.KEY_CHARACTERS, options.min_small_characters),
         *in_language,
     )

@@ -85,6 +85,9 @@ WORDS = [
     ("Node 3 is timed out. It may exit with exception, please check this node's log.", "rank timed out"),
     ("ValueError: 'llama' is already used by a transformers config, pick another name.", "model type exists"),
     ("{Epoch:[  1/  2], step:[  310/ 5000], loss: nan, per_step_time: 1201ms", "loss not finite"),
+    ("step 2 loss nan", "loss not finite"),
+    ("RuntimeError: CUDA out of memory. Tried to allocate 2 GiB", "out of memory"),
+    ("MemoryError", "out of memory"),
     ("OSError: [Errno 28] No space left on device", "disk full"),
 ]
 
@@ -100,6 +103,7 @@ STEPS = [f"step: {step}, loss: 7.{step}, memory 3.1 GB" for step in range(1, 40)
 OUT = "RuntimeError: Memory not enough: Device(id:0) memory isn't enough and alloc failed, kernel name: "
 PHASES = [
     ([OUT + "Default/AdamWeightDecay-op12"], "before the first steps", "--zero 1"),
+    ([OUT + "Default/gradMatMul-op7"], "backward pass", "--recompute"),
     ([STEPS[0], OUT + "Gradients/Default/network/MatMul-op88"], "backward pass", "--recompute"),
     ([*STEPS, "dmesg: oom-kill: task=python", "Killed"], "after 39 good steps", "dataset iterator"),
 ]
@@ -117,6 +121,7 @@ def test_the_first_failure_comes_first_and_a_healthy_log_has_none() -> None:
     found = diagnose(log)
     assert [(one.name, one.line, one.count) for one in found] == [("loss not finite", 40, 2), ("disk full", 42, 1)]
     assert diagnose([*STEPS, "loss 2.31, lr 0.001, 8,000 tok/s", "saved step-40", "Killed two birds", "infinite"]) == []
+    assert diagnose(["INFO data: MemoryError guide skipped: 0; note: out of memory handling enabled"]) == []
 
 
 def test_a_log_is_read_from_a_file_and_from_stdin(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def plan(
     tokens: Annotated[
         str | None, typer.Option(help="Tokens of the corpus, such as 300B, in place of an INPUT.")
     ] = None,
-    epochs: Annotated[float, typer.Option(help="Times each token is trained on.", min=0.001)] = 1.0,
+    epochs: Annotated[float, typer.Option(help="Times each token is trained on.", min=0.001, max=1e6)] = 1.0,
     ranks: Annotated[int, typer.Option(help="Devices to train on.", min=1)] = 1,
     micro_batch: Annotated[int, typer.Option(help="Rows a forward pass of one device.", min=1)] = 4,
     accumulate: Annotated[int, typer.Option(help="Forward passes a step.", min=1)] = 1,
@@ -41,7 +41,7 @@ def plan(
     memory: Annotated[
         str | None, typer.Option(help="Of a device, such as 64GB.  [default: this machine's / ranks]")
     ] = None,
-    tflops: Annotated[float, typer.Option(help="Peak of a device; 2 CPU cores have 0.1.", min=0.0001)] = 0.1,
+    tflops: Annotated[float, typer.Option(help="Peak of a device; 2 CPU cores have 0.1.", min=0.0001, max=1e6)] = 0.1,
     mfu: Annotated[float, typer.Option(help="Share of the peak that the model gets.", min=0.001, max=1)] = 0.4,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -27,8 +27,9 @@ def _failure(name: str, words: str, cause: str, advice: str) -> Failure:
 
 OUT_OF_MEMORY = _failure(
     "out of memory",
-    r"[Mm]emory (?:is not|isn't|not) enough|Out of memory|[Aa]llocate [\w ]*memory failed|Failed to allocate memory"
-    r"|Cannot allocate memory|std::bad_alloc|MemoryError|Unable to allocate [\d.]+ .iB|EL0004|oom-kill|Out Of Memory"
+    r"[Mm]emory (?:is not|isn't|not) enough|Out of memory[:,]|(?:Error:|CUDA|NPU) out of memory"
+    r"|[Aa]llocate [\w ]*memory failed|Failed to allocate memory|Cannot allocate memory|std::bad_alloc|EL0004|oom-kill"
+    r"|(?:^|[\s.])MemoryError(?::|\s*$)|Unable to allocate [\d.]+ .iB|Out Of Memory"
     r"|was killed by SIGKILL|^\s*Killed\s*$|exit(?:ed with)? code:? (?:-9|137)\b",
     "memory ran out",
     "",
@@ -172,7 +173,7 @@ FAILURES = (
     ),
     _failure(
         "loss not finite",
-        r"\bloss[\"']?\s*[:=]\s*\[?(?:nan|inf|-inf|None|null)\b|loss (?:is )?not finite|\bloss is nan\b",
+        r"\bloss\b[\"']?[\s:=\[(]{1,6}(?:[Nn]a[Nn]|-?[Ii]nf|None|null)\b|loss (?:is )?not finite|\bloss is nan\b",
         "the loss became NaN or infinite",
         "look at the rows of that step first (mrprep train keeps them in incidents/), then at loss scale and warm-up",
     ),

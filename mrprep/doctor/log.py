@@ -9,7 +9,7 @@ from mrprep.doctor.failures import FAILURES, OUT_OF_MEMORY, Failure
 _LONGEST = 4096
 """Characters of a line that are looked at."""
 _STEP = re.compile(r"(?<![a-z])step\W{1,8}(\d+)", re.IGNORECASE)
-_BACKWARD = re.compile(r"[Gg]radient|[Bb]ackward|Backprop|\bGrad\w|\w+Grad\b")
+_BACKWARD = re.compile(r"[Gg]radient|[Bb]ackward|Backprop|\b[Gg]rad[A-Z]\w|\w+Grad\b")
 _MANY_STEPS = 20
 _WINDOW = 5
 """Lines before and after the first word of memory that may name the kernel that asked for it."""

@@ -22,6 +22,12 @@ _PARENT, _WORKER = 170e6, 290e6
 """Bytes of resident memory; flat in the size of the input (bench/growth.py)."""
 _WORK_A_DOCUMENT = 300
 _PROVENANCE_A_STRETCH = 24
+_SKETCH = 125
+"""Bytes a document that dedup/ keeps."""
+_INDEX_A_ROW, _FILE = 65, 250e3
+"""Bytes of .db a row; header, half-empty last pages and an empty index of a shard."""
+_REPORTS, _PIECE = 60e3, 16
+"""Bytes of manifest and reports, and of a tokenizer a piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ def cost(
     rates: Mapping[str, float],
     *,
     trained: bool,
+    files: int,
     jobs: Sequence[int],
 ) -> Cost:
     """Return what a build of a corpus takes.
@@ -57,6 +64,7 @@ def cost(
         texts: cleaned texts of the sample, to see how they compress.
         rates: phase -> bytes of text a second of one core, measured.
         trained: whether a vocabulary is trained.
+        files: train shards.
         jobs: numbers of workers to tell the time for.
     """
     core = sum(text.bytes.mid / rate for rate in rates.values()) + text.bytes.mid / _WRITING
@@ -64,9 +72,10 @@ def cost(
     low, mid, high = _SPREAD
     seconds = {n: Range(*((serial + core / n) * factor for factor in (low, mid, high))) for n in jobs}
     kept = text.kept_bytes * _compressed(texts)
-    shards = tokens * text.id_bytes
-    provenance = text.kept.plus(rows) * _PROVENANCE_A_STRETCH
-    output = kept.plus(shards).plus(provenance)
+    shards = (tokens * text.id_bytes).plus(rows * _INDEX_A_ROW)
+    tables = (text.kept.plus(rows) * _PROVENANCE_A_STRETCH).plus(text.kept * _SKETCH)
+    fixed = (files + 1) * _FILE + _REPORTS + text.vocab_size * _PIECE
+    output = kept.plus(shards).plus(tables).plus(Range.exact(fixed))
     flat = tokens * (2 if text.vocab_size <= 1 << 16 else 4)
     work = output.plus(flat).plus(text.documents * _WORK_A_DOCUMENT)
     return Cost(seconds, output, work, {n: _PARENT + n * _WORKER for n in jobs})

@@ -14,6 +14,7 @@ from mrprep.estimate.sample import Sample, draw
 from mrprep.estimate.splits import Split, splits
 from mrprep.estimate.text import Text, measure
 from mrprep.plan import plan
+from mrprep.stages.shard import default_shards
 from mrprep.training.config import ModelConfig
 
 
@@ -74,9 +75,18 @@ def corpus(
     tokens = Range(text.tokens.low * left.low, text.tokens.mid * left.mid, text.tokens.high * left.high)
     rows = tokens * (1 / pipeline.pack.seq)
     rates = {"read": reading, "dedupe": sketching, **measured.rates}
-    trained = pipeline.tokenize.model is None
+    taken = cost(
+        text,
+        tokens,
+        rows,
+        texts,
+        rates,
+        trained=pipeline.tokenize.model is None,
+        files=pipeline.shard.shards or default_shards(int(tokens.mid)),
+        jobs=jobs,
+    )
     looked = sample.share * sample.read_share
-    return Corpus(text, looked, twice, tokens, rows, cost(text, tokens, rows, texts, rates, trained=trained, jobs=jobs))
+    return Corpus(text, looked, twice, tokens, rows, taken)
 
 
 def _duplicates(sample: Sample, texts: Sequence[str], pipeline: Pipeline) -> tuple[Range, float]:

@@ -23,6 +23,7 @@ from mrprep.tokenizers.train import train
 
 _ENOUGH = 4_000_000
 """Bytes of text that a vocabulary is trained on."""
+_ALL = 0.9999
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def measure(sample: Sample, pipeline: Pipeline, seed: int) -> Measured:
     started = time.process_time()
     passed, dropped = _passed(sample.takes, pipeline)
     mapped = time.process_time()
-    with _tokenizer(passed, pipeline) as tokenizer:
+    with _tokenizer(_trained_on(passed, sample), pipeline) as tokenizer:
         tokenizing = time.process_time()
         counts, id_bytes = _tokens(list(passed.values()), tokenizer)
         ended = time.process_time()
@@ -113,21 +114,29 @@ def _mapped(documents: Iterable[Document], pipeline: Pipeline) -> Iterable[MapIt
     return filtering.filter_documents(documents, pipeline.filter) if "filter" in pipeline.stages else documents
 
 
+def _trained_on(passed: Mapping[int, str], sample: Sample) -> Iterator[str]:
+    """Yield what a vocabulary is trained on: what the build would take, or of a mere sample every second stretch.
+
+    The other stretches then tell how well it serves text that it has not seen.
+    """
+    texts, size = list(dict.fromkeys(passed.values())), 0
+    for text in texts if sample.share * sample.read_share > _ALL else texts[::2]:
+        if size >= _ENOUGH:
+            return
+        size += len(text.encode())
+        yield text
+
+
 @contextmanager
-def _tokenizer(passed: Mapping[int, str], pipeline: Pipeline) -> Iterator[Tokenizer]:
-    """Open the given model, or train one as the build would: on every second stretch, the others tell its worth."""
+def _tokenizer(texts: Iterable[str], pipeline: Pipeline) -> Iterator[Tokenizer]:
+    """Open the given model, or train one on these texts as the build would."""
     options = pipeline.tokenize
     if options.model is not None:
         yield open_sentencepiece(options.model, eod=options.eod)
         return
-    texts, size = [], 0
-    for text in list(passed.values())[::2]:
-        if size < _ENOUGH:
-            texts.append(text)
-            size += len(text.encode())
     with tempfile.TemporaryDirectory(prefix="mrprep-plan-") as folder:
         path = Path(folder, "tokenizer.model")
-        train(texts, path, vocab_size=options.vocab_size, model_type=options.model_type)
+        train(list(texts), path, vocab_size=options.vocab_size, model_type=options.model_type)
         yield open_sentencepiece(path)
 
 

@@ -205,6 +205,12 @@ def _by_key(parts: Sequence[Path], valid_end: int) -> tuple[bounds.I64, bounds.I
     return train, valid, withheld
 
 
+def default_shards(tokens: int) -> int:
+    """Return how many train shards so many tokens make when nothing is asked for."""
+    wanted = -(-tokens // _SHARD_TOKENS)
+    return max(wanted, min(_SIDE_BY_SIDE, -(-tokens // _SIDE_BY_SIDE_TOKENS))) if tokens > _SMALL else wanted
+
+
 def _shards(tokens: int, unit: SplitUnit) -> int:
     """Return how many train shards are wanted."""
     if unit.options.shards:
@@ -215,9 +221,7 @@ def _shards(tokens: int, unit: SplitUnit) -> int:
         size = tokens * row // (unit.pack.seq + 1) // (1 if wide else 2)  # ids of a small vocabulary: half the bytes
         wanted = -(-size // unit.options.shard_size)
     else:
-        wanted = -(-tokens // _SHARD_TOKENS)
-        if tokens > _SMALL:
-            wanted = max(wanted, min(_SIDE_BY_SIDE, -(-tokens // _SIDE_BY_SIDE_TOKENS)))
+        wanted = default_shards(tokens)
     return max(1, min(wanted, _MOST_TRAIN, tokens // (unit.pack.seq + 1)))
 
 

@@ -1,5 +1,6 @@
 """The books of a build: what its manifest says, put together from what the phases have counted."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -165,16 +166,8 @@ def _splits(results: Results, counts: Mapping[str, Mapping[str, Any]]) -> dict[s
 
 def _inputs(found: Plan, parts: Sequence[TextPart]) -> dict[str, Any]:
     """Return what was read and what was not, by source and by kind."""
-    problems = [
-        {
-            "source": row["source"],
-            "path": printable(row["path"], 4096),
-            "problem": printable(row["problem"], 400),
-        }
-        for part in parts
-        for row in pq.read_table(part.path / "files.parquet").to_pylist()
-        if row["problem"]
-    ]
+    notes = [row for part in parts for row in pq.read_table(part.path / "files.parquet").to_pylist()]
+    problems = [{**_file(row), "problem": printable(row["problem"], 400)} for row in notes if row["problem"]]
     skipped = [
         {
             "source": listing.source.name,
@@ -185,7 +178,44 @@ def _inputs(found: Plan, parts: Sequence[TextPart]) -> dict[str, Any]:
         for listing in found.listings
         for item in listing.skipped
     ]
-    return {"files": found.files, "bytes": found.bytes, "skipped": skipped, "problems": problems}
+    return {
+        "files": found.files,
+        "bytes": found.bytes,
+        "skipped": skipped,
+        "problems": problems,
+        "encodings": _encodings(notes),
+        "replaced": _replaced(notes),
+    }
+
+
+def _file(note: Mapping[str, Any]) -> dict[str, Any]:
+    return {"source": note["source"], "path": printable(note["path"], 4096)}
+
+
+def _encodings(notes: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return encoding -> how many files that were read whole have it, and the least sure of them, 0 to 1."""
+    files: dict[str, dict[tuple[str, bytes], float]] = {}
+    for note in notes:
+        if not note["problem"]:
+            of_encoding = files.setdefault(note["encoding"], {})
+            key = note["source"], note["path"]
+            of_encoding[key] = min(note["confidence"], of_encoding.get(key, 1.0))
+    return {
+        name: {"files": len(sure), "least_confidence": round(min(sure.values()), 3)}
+        for name, sure in sorted(files.items())
+    }
+
+
+def _replaced(notes: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return each file in which something became U+FFFD and how much, the most first."""
+    counts = Counter[tuple[str, bytes]]()
+    for note in notes:
+        counts[note["source"], note["path"]] += note["replaced"]
+    return [
+        {**_file({"source": source, "path": path}), "bytes": count}
+        for (source, path), count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        if count
+    ]
 
 
 def _ledger(

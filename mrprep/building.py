@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import orjson
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from mrprep.books import Exported, Results, Shard, Texts, document_facts, facts
 from mrprep.builddir.layout import work_of
@@ -26,6 +28,7 @@ from mrprep.errors import MrprepError
 from mrprep.finish import finish
 from mrprep.places import document_places, shard_places
 from mrprep.plan import Plan, listed, plan
+from mrprep.printable import printable
 from mrprep.request import Request, RunOptions, clear, refuse_changed, settle, settle_work
 from mrprep.sources.spans import Span, to_count, with_first_lines
 from mrprep.stages import (
@@ -273,9 +276,19 @@ def _some_left(parts: Sequence[TextPart]) -> None:
     reasons = {why: n for of_stage in counts["left_out"].values() for why, n in of_stage.items()}
     said = ", ".join(f"{why} {n}" for why, n in sorted(reasons.items())) or "none"
     raise MrprepError(
-        f"no document is left to build from: {counts['records']} records were read; left out: {said}; "
+        f"no document is left to build from: {counts['records']} records were read; left out: {said}{_unread(parts)}; "
         "give other inputs, or a --pipeline that keeps them, such as raw"
     )
+
+
+def _unread(parts: Sequence[TextPart]) -> str:
+    """Return a clause that names the first files that could not be read, empty if all could."""
+    tables = (pq.read_table(part.path / "files.parquet", filters=pc.field("problem") != "") for part in parts)
+    problems = [
+        f"{printable(row['path'])}: {printable(row['problem'])}" for table in tables for row in table.to_pylist()
+    ]
+    more = f", and {len(problems) - 3} more files" if len(problems) > 3 else ""
+    return f"; not read: {', '.join(problems[:3])}{more}" if problems else ""
 
 
 def _read(work: Work, pipeline: Pipeline, found: Plan, evaluation: Path | None, *, strict: bool) -> list[TextPart]:

@@ -14,6 +14,7 @@ from mrprep.printable import printable
 
 _LISTED = 8
 _CLUSTERS = 3
+_REPLACED = 3
 
 
 def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -24,6 +25,8 @@ def summary(manifest: Mapping[str, Any]) -> dict[str, Any]:
         "bytes": manifest["inputs"]["bytes"],
         "records": ledger["read"]["records"],
         "cuts": ledger["read"]["cuts"],
+        "encodings": manifest["inputs"].get("encodings", {}),
+        "replaced": manifest["inputs"].get("replaced", []),
         "bad_records": counts["read"]["left_out"].get("read", {}),
         "documents": ledger["documents"],
         "dropped": {stage: why for stage, why in counts["read"]["left_out"].items() if stage != "read"},
@@ -83,6 +86,7 @@ def text_summary(build: Build) -> str:
 def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iterator[str]:
     books = said["documents"]
     yield f"read        {said['records']:,} records, {said['files']:,} files, {_size(said['bytes'])}"
+    yield from _decoded(said)
     if said["bad_records"]:
         yield f"bad records {_counts(said['bad_records'])}"
     for stage, reasons in said["dropped"].items():
@@ -109,6 +113,25 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
         yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
     pieces = f" in {books['kept']:,} pieces" if said["cuts"] else ""
     yield f"kept        {said.get('whole_documents', books['kept']):,} documents{pieces}"
+
+
+def _decoded(said: Mapping[str, Any]) -> Iterator[str]:
+    """Say what encodings were found, unless all is UTF-8 for sure, and what could not be decoded."""
+    found = said["encodings"]
+    if any(name != "utf-8" or facts["least_confidence"] < 1 for name, facts in found.items()):
+        shown = (
+            f"{name} {facts['files']:,}"
+            + (f" (least sure {facts['least_confidence']:.2f})" if facts["least_confidence"] < 1 else "")
+            for name, facts in sorted(found.items(), key=lambda item: (-item[1]["files"], item[0]))
+        )
+        yield f"encodings   of files: {', '.join(shown)}"
+    if files := said["replaced"]:
+        shown = (f"{item['path']} {item['bytes']:,}" for item in files[:_REPLACED])
+        more = f", … {len(files) - _REPLACED:,} more in report/summary.json" if len(files) > _REPLACED else ""
+        yield (
+            f"REPLACED    {sum(item['bytes'] for item in files):,} bytes that cannot be decoded became U+FFFD, "
+            f"in {len(files):,} file{'s' if len(files) > 1 else ''}: {', '.join(shown)}{more}"
+        )
 
 
 def _evaluation(told: Mapping[str, int]) -> Iterator[str]:

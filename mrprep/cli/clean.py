@@ -15,6 +15,9 @@ def clean(
     file: Annotated[Path, typer.Argument(help="A file of text, in any form that a build reads.")],
     pipeline: Annotated[str, typer.Option(help="Pipeline whose [clean] is shown: a name or a .toml file.")] = "default",
     text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
+    encoding: Annotated[
+        str | None, typer.Option(help="Encoding of the file, such as gb18030.  [default: found out]")
+    ] = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every change of every document.")] = False,
 ) -> None:
     """Show what cleaning changes in the documents of a file, each change with its rule; write nothing."""
@@ -22,7 +25,7 @@ def clean(
     from mrprep.config import load_pipeline
     from mrprep.preview import preview
 
-    given_input: dict[str, Any] = given(text=tuple(text_field) if text_field else None)
+    given_input: dict[str, Any] = given(text=tuple(text_field) if text_field else None, encoding=encoding)
     chosen = load_pipeline(pipeline, {"input": given_input})
     colour = sys.stdout.isatty() and not os.environ.get("NO_COLOR")
     limits = (None, None) if show_all else (DOCUMENTS_SHOWN, CHANGES_A_RULE)

@@ -43,7 +43,7 @@ class ReadUnit:
     evaluation: Path | None
     """Directory of the index of evaluation sets, if decontaminate is a stage."""
     strict: bool
-    """Stop at the first record or file that cannot be read."""
+    """Stop at the first record, file or byte that cannot be read."""
 
     @property
     def label(self) -> str:
@@ -70,15 +70,16 @@ def refuse_unread(folders: Iterable[Path]) -> None:
     """Say what ``strict`` would have stopped at in parts, or in a build, that were read without it.
 
     Raises:
-        MrprepError: a record or a file could not be read; the first is named.
+        MrprepError: a record, a file or a byte could not be read; the first is named.
     """
     for folder in folders:
         for path in sorted(folder.rglob("dropped*.parquet")) + sorted(folder.rglob("dropped/*.parquet")):
             for row in pq.read_table(path, filters=pc.field("stage") == "read").to_pylist():
                 _stop(f"{printable(row['path'])}:{row['line']}: {row['detail']}")
         for path in sorted(folder.rglob("files*.parquet")):
-            for row in pq.read_table(path, filters=pc.field("problem") != "").to_pylist():
-                _stop(f"{printable(row['path'])}: {row['problem']}")
+            told = (pc.field("problem") != "") | (pc.field("replaced") > 0)
+            for row in pq.read_table(path, filters=told).to_pylist():
+                _stop(f"{printable(row['path'])}: {_fault(row['problem'], row['replaced'])}")
 
 
 def count_unit(span: Span, out: Path) -> None:
@@ -168,8 +169,12 @@ def _documents(items: Iterator[ReadItem], writer: TextPartWriter, *, strict: boo
                 _stop(f"{printable(item.place.path)}:{item.place.line}: {item.message}")
         else:
             writer.note(item)
-            if strict and item.problem:
-                _stop(f"{printable(item.path)}: {item.problem}")
+            if strict and (item.problem or item.replaced):
+                _stop(f"{printable(item.path)}: {_fault(item.problem, item.replaced)}")
+
+
+def _fault(problem: str, replaced: int) -> str:
+    return problem or f"{replaced:,} bytes that cannot be decoded would become U+FFFD"
 
 
 def _stop(what: str) -> None:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, Field, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from mrprep.errors import MrprepError, UsageError
 from mrprep.options import Options
@@ -61,6 +62,11 @@ class Pipeline(Options):
     """MindRecord files and the valid split."""
     audit: AuditOptions = AuditOptions()
     """From where on what an audit measures is a warning or a failure."""
+
+    @field_validator("against", mode="before")
+    @classmethod
+    def _one_build(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _names_differ(self) -> Self:
@@ -118,7 +124,7 @@ def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipe
     try:
         pipeline = Pipeline.model_validate(raw)
     except ValidationError as error:
-        flags = [_flag(item["loc"], overrides) for item in error.errors()]
+        flags = [_flag(item, overrides) for item in error.errors()]
         kind = UsageError if all(flags) else MrprepError
         raise kind("; ".join(_sentences(error, path, flags))) from None
     return _beside(pipeline, path.parent)
@@ -145,16 +151,24 @@ _FLAGS = {
         for key in ("encoding", "seed", "seq", "layout", "packing", "shards", "valid", "threshold", "against")
     },
     "shard_size": "--shard-size",
+    **{f"dedupe.{key}": f"--{key}" for key in ("recall", "permutations", "keep", "cluster", "contained")},
     "vocab_size": "--vocab-size",
 }
-"""The flags of the commands, by the key that each sets."""
+"""The flags of the commands, by the key that each sets; with its table where other tables have such a key."""
 
 
-def _flag(location: Sequence[str | int], overrides: Mapping[str, Mapping[str, Any]]) -> str:
+def _flag(error: ErrorDetails, overrides: Mapping[str, Mapping[str, Any]]) -> str:
     """Return the flag of the command line that set a value, or nothing when the pipeline file did."""
-    table, key = ("", location[0]) if len(location) == 1 else (location[0], location[1]) if location else ("", "")
-    given = overrides.get(str(table), {})
-    return _FLAGS.get(str(key), "") if key in given else ""
+    location = tuple(map(str, error["loc"] or _said(error).partition(": ")[0].split(".")))
+    table, key = ("", *location) if len(location) == 1 else location[:2]
+    if key in overrides.get(table, {}):
+        return _FLAGS.get(f"{table}.{key}", _FLAGS.get(key, ""))
+    given = overrides.get("dedupe", {}) if location == ("dedupe",) else {}
+    return " with ".join(f"--{name}" for name in ("threshold", "recall", "permutations") if name in given)
+
+
+def _said(error: ErrorDetails) -> str:
+    return error["msg"].removeprefix("Value error, ")
 
 
 def decontaminated(pipeline: Pipeline, files: Sequence[Path]) -> Pipeline:
@@ -194,6 +208,20 @@ def pipelines_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "pipelines"
 
 
+def with_inputs(pipeline: Pipeline, inputs: Sequence[Path]) -> Pipeline:
+    """Return a pipeline that reads these inputs, as its [input] says, in place of its sources.
+
+    Raises:
+        UsageError: only its sources name the score that dedupe goes by.
+    """
+    if "dedupe" in pipeline.stages and pipeline.dedupe.keep == "best" and not pipeline.input.score:
+        raise UsageError(
+            "dedupe.keep: best goes by a score that only [[source]] names, and the INPUT arguments take the place of "
+            'every [[source]]: write score = "..." under [input] too, or leave out the arguments'
+        )
+    return pipeline.model_copy(update={"source": command_line_sources(inputs, pipeline.input)})
+
+
 def command_line_sources(inputs: Sequence[Path], options: Reading) -> tuple[Source, ...]:
     """Return a source for each input, named after it; a second one of the same name gets a number."""
     names: dict[str, int] = {}
@@ -225,7 +253,8 @@ def _sentences(error: ValidationError, path: Path, flags: Sequence[str]) -> Iter
         elif item["loc"] == ("source",) and item["type"] == "tuple_type":
             yield f"{where}: write [[source]], a table for each source"
         else:
-            said = item["msg"].removeprefix("Value error, ")
+            said = _said(item)
+            said = said if item["loc"] or not flag else said.partition(": ")[2]
             found = "" if item["type"] == "value_error" else f", not {printable(str(item['input']), 40)!r}"
             yield f"{where}: {said[:1].lower()}{said[1:]}{found}"
 

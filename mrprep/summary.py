@@ -145,6 +145,8 @@ def _evaluation(told: Mapping[str, int]) -> Iterator[str]:
         short = f"shorter than {told['shortest']} words ({characters} Chinese characters)"
         missed = f"; {told['not_looked_for']:,} were not: {short}"
     yield f"            {told['texts'] - told['not_looked_for']:,} evaluation texts were looked for{whole}{missed}"
+    if empty := told.get("empty"):
+        yield f"            {empty:,} evaluation file{'s hold' if empty > 1 else ' holds'} no text"
 
 
 def _duplicates(found: Mapping[str, Any], tokens: int) -> Iterator[str]:

@@ -134,7 +134,7 @@ def test_shorter_texts_count_where_they_stand_whole(text: str, found: list[int],
     assert [hit.run.place for hit in hits] == [f"eval.jsonl:{line}" for line in found]
     assert all(same(hit.text, short[line - 1]) for hit, line in zip(hits, found, strict=True))
     assert not judged([text], known_of(tmp_path / "off", short[:5]), Options())[1]
-    assert index_counts(index) == {"texts": 6, "short": 5, "whole": 4}
+    assert index_counts(index) == {"texts": 6, "short": 5, "whole": 4, "empty": 0}
 
 
 def same(one: str, other: str) -> bool:
@@ -217,15 +217,37 @@ def test_files_are_read_by_string_and_by_line(tmp_path: Path) -> None:
     (tmp_path / "b.txt").write_text("one\n\n二\n", "utf-8")
     assert list(texts_of(tmp_path / "b.txt")) == [(1, "one"), (3, "二")]
     index = known_of(tmp_path / "index", [" ".join(WORDS), "short", "短"])
-    assert json.loads((index / "index.json").read_text())["counts"] == {"texts": 3, "short": 2, "whole": 0}
+    assert json.loads((index / "index.json").read_text())["counts"] == {"texts": 3, "short": 2, "whole": 0, "empty": 0}
     late = b"a\n" * (1 << 20) + b"\xff"
-    for content, said in ((b'{"a": 1}\n{broken', "c.jsonl:2 is no JSON"), (late, "c.txt:1048577 is not UTF-8")):
+    for content, said in ((b'{"a": 1}\n{broken', "c.jsonl:2: not JSON"), (late, "c.txt:1048577 is not UTF-8")):
         path = tmp_path / said.split(":")[0]
         path.write_bytes(content)
         with pytest.raises(MrprepError, match=said):
             list(texts_of(path))
     with pytest.raises(MrprepError, match="cannot be read"):
         list(texts_of(tmp_path / "none.txt"))
+
+
+def test_records_are_read_as_those_of_documents(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_bytes(b'\xef\xbb\xbf{"q": "a \\ud800 b", "n": NaN}\n[{"a": "\\ud83d\\ude00"}]\n')
+    assert list(texts_of(tmp_path / "a.jsonl")) == [(1, "a \ufffd b"), (2, "\U0001f600")]
+    for name in ("p.parquet", "p.parquet.gz"):
+        (tmp_path / name).write_bytes(b"PAR1")
+        with pytest.raises(MrprepError, match="parquet evaluation files are not supported: give jsonl or text"):
+            list(texts_of(tmp_path / name))
+
+
+def test_evaluation_files_without_text_are_told(tmp_path: Path) -> None:
+    (tmp_path / "empty.jsonl").write_text("\n")
+    (tmp_path / "numbers.jsonl").write_text('{"a": 1}\n')
+    source = jsonl(tmp_path / "in.jsonl", [FILLER])
+    files = ("--decontaminate", tmp_path / "empty.jsonl", "--decontaminate", tmp_path / "numbers.jsonl")
+    said = dedupe(source, "--out", tmp_path / "out", *files).stdout
+    assert "0 evaluation texts were looked for\n            2 evaluation files hold no text\n" in said
+
+
+def test_one_file_needs_no_list(tmp_path: Path) -> None:
+    assert Options(files="x.jsonl").files == (Path("x.jsonl"),)  # type: ignore[arg-type]
 
 
 def test_it_is_counted_shown_and_told(tmp_path: Path) -> None:
@@ -239,7 +261,7 @@ def test_it_is_counted_shown_and_told(tmp_path: Path) -> None:
         "\n            1 evaluation texts were looked for; 1 were not: shorter than 13 words (22 Chinese characters)\n"
     )
     assert short in said
-    told = {"texts": 2, "whole": 0, "not_looked_for": 1, "shortest": 13}
+    told = {"texts": 2, "whole": 0, "not_looked_for": 1, "shortest": 13, "empty": 0}
     assert json.loads((out / "report/summary.json").read_text())["evaluation"] == told
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["ledger"]["documents"]["dropped"] == 1 == manifest["counts"]["read"]["hits"]
@@ -262,7 +284,7 @@ def test_stage_and_files_go_together_in_a_pipeline(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(stages + table)
     dedupe(source, "--out", tmp_path / "out", "--pipeline", tmp_path / "p.toml")
     assert "harbours" not in records(tmp_path / "out")[0]["text"]
-    assert "decontaminate 1 stretches cut out" in mrprep("why", tmp_path / "out", "in.jsonl:1").stdout
+    assert "decontaminate 1 stretch cut out" in mrprep("why", tmp_path / "out", "in.jsonl:1").stdout
     for content in (stages, table):
         (tmp_path / "p.toml").write_text(content)
         done = mrprep("dedupe", source, "--out", tmp_path / "x", "--pipeline", tmp_path / "p.toml")

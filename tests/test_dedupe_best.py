@@ -71,6 +71,16 @@ def test_the_highest_stays_then_the_longest_then_the_first(write: Any, tmp_path:
     assert scores == [0.5, 2, 1.5, None, None, None, -3, -1, -1, -1, None, 1, 1, None]
 
 
+def test_inputs_do_not_have_the_score_of_the_sources_whose_place_they_take(tmp_path: Path) -> None:
+    source = jsonl(tmp_path / "in.jsonl")
+    listed = f'[[source]]\nname = "a"\npath = "{source}"\nscore = "meta.score"\n'
+    (tmp_path / "p.toml").write_text(PIPELINE.replace('score = "meta.score"', "") + listed)
+    done = mrprep("dedupe", source, "--pipeline", tmp_path / "p.toml", "--out", tmp_path / "out")
+    assert done.returncode == 2 and 'write score = "..." under [input] too' in done.stderr
+    (tmp_path / "p.toml").write_text(PIPELINE + listed)
+    dedupe(source, "--pipeline", tmp_path / "p.toml", "--out", tmp_path / "out")
+
+
 def test_best_needs_a_field(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(PIPELINE.replace('score = "meta.score"', ""))
     done = mrprep("dedupe", jsonl(tmp_path / "in.jsonl"), "--pipeline", tmp_path / "p.toml", "--out", tmp_path / "out")

@@ -13,6 +13,7 @@ from builds import hashes, kill_when, mrprep, phases
 from test_dedupe_stage import POEM, varied
 
 from mrprep.builddir.layout import work_of
+from mrprep.cli.app import run
 
 CORPUS = Path(__file__).resolve().parent.parent / "samples" / "corpus"
 
@@ -117,6 +118,29 @@ def test_mistakes_are_sentences(sample: Path, tmp_path: Path) -> None:
     assert 'form: "jsonl" -> "parquet"' in again.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--recall", "2"], "--recall: input should be less than 1"),
+        (["--permutations", "0"], "--permutations: input should be greater"),
+        (["--threshold", "0.001"], "--threshold: recall 0.998 at 0.001 needs"),
+        (["--threshold", "0.5", "--recall", "0.9999", "--permutations", "4"], "--threshold with --recall with --perm"),
+        (["--contained", "0.1"], "--contained: input should be greater than 0.5"),
+        (["--keep", "last"], "--keep: input should be"),
+        (["--keep", "best"], "--keep: best goes by a field"),
+        (["--cluster", "moon"], "--cluster: input should be"),
+    ],
+)
+def test_a_bad_value_is_blamed_on_its_flag(
+    arguments: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    curve = arguments[0] == "--recall" or "--permutations" in arguments
+    command = ["dedupe", "curve"] if curve else ["dedupe", str(CORPUS), "--out", str(tmp_path / "x")]
+    assert run([*command, *arguments]) == 2
+    error = capsys.readouterr().err
+    assert said in error and "default.toml" not in error
+
+
 def test_the_curve_is_drawn_with_the_numbers_of_the_formula(tmp_path: Path) -> None:
     drawn = mrprep("dedupe", "curve").stdout.splitlines()
     assert drawn[0] == "12 bands of 4 rows: 48 permutations, 96 bytes a document"
@@ -128,4 +152,6 @@ def test_the_curve_is_drawn_with_the_numbers_of_the_formula(tmp_path: Path) -> N
     bands, rows = (int(other.split()[place]) for place in (0, 3))
     assert bands * rows <= 256 and 1 - (1 - 0.5**rows) ** bands >= 0.9
     refused = mrprep("dedupe", "curve", "--permutations", 3)
-    assert refused.returncode == 1 and "needs 4 permutations or more" in refused.stderr
+    assert (
+        refused.returncode == 2 and "--permutations: recall 0.998 at 0.8 needs 4 permutations or more" in refused.stderr
+    )

@@ -206,7 +206,7 @@ def told(out: Path, manifest: dict[str, Any]) -> None:
     said = json.loads((out / "report/summary.json").read_text())
     assert said["examples"]["paragraphs"]["repeat"] == [{"place": "15.txt:1", "detail": "13 copies", "excerpt": HEADER}]
     assert said["dropped"] == read["left_out"]
-    assert "paragraphs 1 repeats taken out\n" in mrprep("why", out, "55.txt").stdout
+    assert "paragraphs 1 repeat taken out\n" in mrprep("why", out, "55.txt").stdout
     assert "paragraphs no repeats taken out\n" in mrprep("why", out, "00.txt").stdout
     assert "paragraphs dropped: nothing-left" in mrprep("why", out, "header.txt").stdout
     assert mrprep("verify", out).returncode == 0

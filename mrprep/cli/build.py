@@ -66,7 +66,7 @@ def build(
     """
     from mrprep.cli.given import absolute, given
     from mrprep.cli.size import parse_size
-    from mrprep.config import command_line_sources, decontaminated, load_pipeline
+    from mrprep.config import decontaminated, load_pipeline, with_inputs
     from mrprep.errors import UsageError
 
     if shards is not None and shard_size is not None:
@@ -84,7 +84,7 @@ def build(
     }
     chosen = decontaminated(load_pipeline(pipeline, overrides), absolute(decontaminate) or ())
     if inputs:
-        chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+        chosen = with_inputs(chosen, inputs)
     if not chosen.source:
         raise UsageError("name an INPUT, or a --pipeline that has a [[source]]")
     out = out or Path(f"{chosen.source[0].name}.build")

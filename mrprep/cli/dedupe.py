@@ -75,7 +75,7 @@ def dedupe(
     from mrprep.building import deduplicate
     from mrprep.cli.given import absolute, given, job_count
     from mrprep.cli.terminal import say
-    from mrprep.config import command_line_sources, decontaminated, load_pipeline, only_dedupe
+    from mrprep.config import decontaminated, load_pipeline, only_dedupe, with_inputs
     from mrprep.errors import UsageError
     from mrprep.request import RunOptions
     from mrprep.summary import text_summary
@@ -89,7 +89,7 @@ def dedupe(
     }
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
     chosen = decontaminated(chosen, absolute(decontaminate) or ())
-    chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+    chosen = with_inputs(chosen, inputs)
     switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs)
     print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))
 

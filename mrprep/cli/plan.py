@@ -47,7 +47,7 @@ def plan(
 ) -> None:
     """Say what a build of INPUT and a training on it will take, from a sample and from formulas (docs/plan.md)."""
     from mrprep.cli.given import given, job_count
-    from mrprep.config import command_line_sources, load_pipeline
+    from mrprep.config import load_pipeline, with_inputs
     from mrprep.errors import UsageError
     from mrprep.estimate.memory import Layout
     from mrprep.estimate.plans import Devices
@@ -65,7 +65,7 @@ def plan(
     chosen = load_pipeline(pipeline, overrides)
     found, trained = None, None
     if inputs:
-        chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+        chosen = with_inputs(chosen, inputs)
         found = _corpus(chosen, seed, sample, job_count(jobs), scan)
     devices = Devices(ranks, _room(memory, ranks), tflops * 1e12, mfu)
     if model:

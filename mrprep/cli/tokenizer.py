@@ -24,7 +24,7 @@ def train(
     from mrprep.building import train_tokenizer
     from mrprep.cli.given import given, job_count
     from mrprep.cli.terminal import say
-    from mrprep.config import command_line_sources, load_pipeline
+    from mrprep.config import load_pipeline, with_inputs
     from mrprep.errors import MrprepError
     from mrprep.request import RunOptions
 
@@ -36,7 +36,7 @@ def train(
         "tokenize": given(vocab_size=vocab_size, model_type=model_type),
     }
     chosen = load_pipeline(pipeline, overrides)
-    chosen = chosen.model_copy(update={"source": command_line_sources(inputs, chosen.input)})
+    chosen = with_inputs(chosen, inputs)
     train_tokenizer(chosen, out, RunOptions(job_count(jobs), overwrite=overwrite), say)
     show(out)
 

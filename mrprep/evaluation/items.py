@@ -4,35 +4,40 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
-
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.sources.files import UnreadableError
 from mrprep.sources.found import Found
+from mrprep.sources.jsonl import parse
+from mrprep.sources.pieces import without_surrogates
 from mrprep.sources.streams import decompressed
+from mrprep.sources.texts import NoTextError
 
 
 def texts_of(path: Path) -> Iterator[tuple[int, str]]:
     """Yield (line, text) of every string in each record of a .jsonl, or of each line of any other text file.
 
     Both may be compressed (gz, zst, bz2, xz). Strings of a record are looked for at any depth: question, context,
-    choices and answer are each a text of their own. The whole file is in memory.
+    choices and answer are each a text of their own.
+    Records are read as those of documents are, leniently. The whole file is in memory.
 
     Raises:
         MrprepError: it cannot be read, is not UTF-8, or a line of a .jsonl is no JSON.
     """
+    if ".parquet" in path.suffixes:
+        raise MrprepError(f"{printable(str(path))}: parquet evaluation files are not supported: give jsonl or text")
     records = ".jsonl" in path.suffixes
     for number, line in enumerate(_content(path).split(b"\n"), 1):
         try:
             if records and line.strip():
-                yield from ((number, text) for text in _strings(orjson.loads(line)))
+                yield from ((number, without_surrogates(text, Found())) for text in _strings(parse(line)))
             elif line.strip():
                 yield number, line.decode()
+        except NoTextError as error:
+            raise MrprepError(f"{printable(str(path))}:{number}: {error.message}: mend the evaluation file") from None
         except ValueError as error:
-            what = "no JSON" if records else "not UTF-8"
             raise MrprepError(
-                f"{printable(str(path))}:{number} is {what} ({error}): mend the evaluation file"
+                f"{printable(str(path))}:{number} is not UTF-8 ({error}): mend the evaluation file"
             ) from None
 
 

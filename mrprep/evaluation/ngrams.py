@@ -63,7 +63,8 @@ def write_ngrams(files: Sequence[Path], ngram: int, whole: int | None, out: Path
     Raises:
         MrprepError: a file cannot be read.
     """
-    named = [(f"{path.name}:{line}", text.encode()) for path in files for line, text in texts_of(path)]
+    by_file = [[(f"{path.name}:{line}", text.encode()) for line, text in texts_of(path)] for path in files]
+    named = [each for texts in by_file for each in texts]
     nothing, none = np.empty(0, np.uint64), np.empty(0, np.int64)
     every = [Texts(nothing, none, nothing, none), *_texts([text for _, text in named], ngram)]
     hashes, made, units, counts = (np.concatenate(columns) for columns in zip(*every, strict=True))
@@ -74,7 +75,7 @@ def write_ngrams(files: Sequence[Path], ngram: int, whole: int | None, out: Path
     short = (words < ngram - TOLERANCE) & ((counts > 0) | (made == 0))
     looked = short & (words >= (np.inf if whole is None else whole - TOLERANCE))
     write_whole(units[np.repeat(looked, counts)], counts[looked], np.flatnonzero(looked), whole or ngram, out)
-    told = {"texts": len(named), "short": int(short.sum()), "whole": int(looked.sum())}
+    told = {"texts": len(named), "short": int(short.sum()), "whole": int(looked.sum()), "empty": by_file.count([])}
     index = {"places": [place for place, _ in named], "length": whole or ngram, "counts": told}
     (out / "index.json").write_text(json.dumps(index))
 
@@ -93,7 +94,7 @@ def _texts(texts: Sequence[bytes], ngram: int) -> Iterator[Texts]:
 
 
 def index_counts(path: Path) -> dict[str, int]:
-    """Return how many ``texts`` there are, how many of them are ``short``, and of these looked for ``whole``."""
+    """Return how many ``texts`` there are, ``short`` ones, of these looked for ``whole``, and ``empty`` files."""
     counts: dict[str, int] = json.loads((path / "index.json").read_text())["counts"]
     return counts
 

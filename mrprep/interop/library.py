@@ -13,7 +13,7 @@ from mrprep import building
 from mrprep.builddir.layout import VERDICT
 from mrprep.builddir.manifest import Build
 from mrprep.builddir.manifest import open_build as read_manifest
-from mrprep.config import command_line_sources, load_pipeline
+from mrprep.config import load_pipeline, with_inputs
 from mrprep.errors import MrprepError, UsageError
 from mrprep.mindrecord.read import Columns, read_rows
 from mrprep.printable import printable
@@ -177,8 +177,7 @@ def build(
     chosen = load_pipeline(pipeline, overrides)
     given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
     if given:
-        sources = command_line_sources([Path(each) for each in given], chosen.input)
-        chosen = chosen.model_copy(update={"source": sources})
+        chosen = with_inputs(chosen, [Path(each) for each in given])
     if not chosen.source:
         raise UsageError("no inputs: name files or folders of text, or a pipeline that has a [[source]]")
     workers = jobs or len(os.sched_getaffinity(0))

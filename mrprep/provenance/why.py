@@ -11,11 +11,11 @@ from mrprep.provenance.twins import twins
 
 _ROWS_LISTED = 12
 _CUTS = {
-    "decontaminate": "stretches cut out",
-    "boilerplate": "lines taken out",
-    "paragraphs": "repeats taken out",
+    "decontaminate": ("stretch cut out", "stretches cut out"),
+    "boilerplate": ("line taken out", "lines taken out"),
+    "paragraphs": ("repeat taken out", "repeats taken out"),
 }
-"""Stages that take text out of documents, and what their edits count."""
+"""Stages that take text out of documents, and what their edits count: one, and several."""
 
 
 def explain(build: Build, name: str) -> str:
@@ -54,12 +54,16 @@ def _kept(build: Build, doc: int, first: Found) -> Iterator[str]:
         yield f"clean     {', '.join(edit for edit in done if edit.split(' ')[0] not in _CUTS) or 'nothing to do'}"
     if "filter" in stages:
         yield "filter    passed"
-    yield from (f"{stage} {cuts.get(stage, 'no')} {what}" for stage, what in _CUTS.items() if stage in stages)
+    yield from (f"{stage} {_counted(cuts.get(stage, 'no'), what)}" for stage, what in _CUTS.items() if stage in stages)
     if "dedupe" in stages:
         yield from twins(build, doc, doc if first.doc is None else first.doc, text)
         if tables.verdict(build, doc) != -1:
             return
     yield from _rows(build, doc) if build.manifest["splits"] else _written(build, doc)
+
+
+def _counted(count: str, what: tuple[str, str]) -> str:
+    return f"{count} {what[count != '1']}"
 
 
 def _written(build: Build, doc: int) -> Iterator[str]:

@@ -12,7 +12,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from mrprep.builddir.digest import digest
 from mrprep.document import Document, Dropped, MapItem
@@ -25,7 +25,7 @@ from mrprep.minhash.units import BLOCK
 from mrprep.options import Options as Base
 from mrprep.printable import printable
 
-VERSION = 2
+VERSION = 3
 STAGE = "decontaminate"
 REASON = "contaminated"
 MARGIN = 200
@@ -45,6 +45,11 @@ class Options(Base):
     """Look for shorter texts too, from so many words on, where they stand whole; off unless given. NeMo Curator: 8."""
     action: Literal["drop", "cut"] = "drop"
     """Drop the document, or cut out what agrees with 200 characters on each side."""
+
+    @field_validator("files", mode="before")
+    @classmethod
+    def _one_file(cls, value: Any) -> Any:
+        return (value,) if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _whole_is_shorter(self) -> Self:
@@ -94,7 +99,7 @@ def index(run_phase: RunPhase, options: Options) -> Path:
 def told(evaluation: Path, options: Options) -> dict[str, int]:
     """Return how many evaluation ``texts`` there are, how many are looked for ``whole``, how many ``not_looked_for``.
 
-    Those are shorter than ``shortest`` words.
+    Those are shorter than ``shortest`` words. ``empty`` files hold no text.
     """
     counts = index_counts(evaluation)
     return {
@@ -102,6 +107,7 @@ def told(evaluation: Path, options: Options) -> dict[str, int]:
         "whole": counts["whole"],
         "not_looked_for": counts["short"] - counts["whole"],
         "shortest": options.whole or options.ngram,
+        "empty": counts["empty"],
     }
 
 

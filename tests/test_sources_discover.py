@@ -39,6 +39,7 @@ def test_files_come_in_the_order_of_their_bytes(tmp_path: Path) -> None:
         ("a.txt", "txt", ""),
         ("a.MD", "md", ""),
         ("a.b.JsonL", "jsonl", ""),
+        ("a.ndjson", "jsonl", ""),
         ("a.json", "json", ""),
         ("a.Parquet", "parquet", ""),
         ("a.txt.GZ", "txt", "gz"),

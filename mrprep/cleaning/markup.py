@@ -65,5 +65,12 @@ def _without_unseen(text: str) -> tuple[str, int]:
 
 
 def urls(text: str) -> tuple[str, int]:
-    """Replace web addresses by ``[URL]``."""
-    return _URL.subn("[URL]", text)
+    """Replace web addresses by ``[URL]``; stops, and a bracket that opens before the address, are not of it."""
+    return _URL.subn(lambda match: "[URL]" + match[0][len(_without_stops(match[0])) :], text)
+
+
+def _without_stops(url: str) -> str:
+    """Return an address without the marks after it, and without a closing bracket that it does not open."""
+    while url[-1] in ".,;:!?" or (url[-1] == ")" and url.count(")") > url.count("(")):
+        url = url[:-1]
+    return url

@@ -25,7 +25,7 @@ _ID_NUMBER = re.compile(
 _ID_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _ID_CHECKS = "10X98765432"
 _IP_ADDRESS = re.compile(
-    r"(?<![\w.:])(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"  # a port may follow
+    r"(?<![\w.:])(?<!ection )(?<!hapter )(?:\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)"  # a port may follow
     r"|[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?![\w:]|\.\d))",
     re.ASCII,
 )
@@ -95,8 +95,9 @@ def _is_id_number(number: str) -> bool:
 
 
 def _is_ip_address(text: str) -> bool:
+    """Tell whether it is an address, and no name of C++ such as ``a::b``, which has no digit."""
     try:
         address = ipaddress.ip_address(text)
     except ValueError:
         return False
-    return not (address.is_unspecified or text.startswith("::"))
+    return not (address.is_unspecified or text.startswith("::") or not any(map(str.isdigit, text)))

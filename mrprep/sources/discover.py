@@ -27,6 +27,7 @@ _FORMATS: dict[bytes, Format] = {
     b".txt": "txt",
     b".md": "md",
     b".jsonl": "jsonl",
+    b".ndjson": "jsonl",
     b".json": "json",
     b".parquet": "parquet",
     b".html": "html",

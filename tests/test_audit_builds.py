@@ -30,7 +30,7 @@ def test_healthy_build_raises_no_alarm_with_any_seed(healthy):
         assert not bad(findings), findings
         assert findings["alignment"].message.startswith("0 of ")
     assert findings["drift-split"].check  # there are two splits to compare
-    assert len(findings) == 32
+    assert len(findings) == 33
 
 
 def test_sampled_tokens_are_counted_as_drawn(healthy):
@@ -210,7 +210,7 @@ def test_text_that_the_vocabulary_cannot_write(tmp_path, shared):
 
 def test_command_and_reports(healthy, tmp_path, capsys):
     assert run(["audit", str(healthy), "--sample", "50"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("32 findings: ")
+    assert capsys.readouterr().out.splitlines()[-1].startswith("33 findings: ")
     path = twin(healthy, tmp_path / "b")
     (path / TRAIN).unlink()
     assert run(["audit", str(path), "--json"]) == 4
@@ -219,6 +219,29 @@ def test_command_and_reports(healthy, tmp_path, capsys):
     assert found["level"] == "failure"
     assert {f["check"] for f in found["findings"] if f["level"] == "failure"} == {"integrity", "rows"}
     assert "integrity, rows" in said.err
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--html", "/nope/x/y.html"], 1, "no such directory"),
+        (["--html", "/"], 1, "it is a directory"),
+        (["--seed", "-1"], 2, "--seed"),
+        (["--column", "nope"], 2, "--column is for shards without a manifest"),
+        (["--ranks", "3"], 2, "not a multiple of 3 ranks: say --batch 24"),
+        (["--eval", "/bin/ls"], 1, "is no plain text"),
+    ],
+)
+def test_mistakes_are_told_in_a_sentence(healthy, capsys, options, code, said):
+    assert run(["audit", str(healthy), "--sample", "8", *options]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_ranks_and_batch(healthy, capsys):
+    rows = open_build(healthy).manifest["splits"]["train"]["rows"]
+    assert run(["audit", str(healthy), "--sample", "8", "--ranks", "3", "--batch", "12"]) == 0
+    told = next(line for line in capsys.readouterr().out.splitlines() if " rank-batches: " in line)
+    assert f" {rows // 12} steps of 12 rows an epoch, the same rows at 3 ranks, {rows % 12} rows" in told
 
 
 def test_reports_show_what_is_wrong_first(healthy):

@@ -1,6 +1,8 @@
 """The numbers behind the findings, against values worked out by hand or by a plain loop."""
 
 import math
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,15 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrprep import order
+from mrprep.audit import foreign
 from mrprep.audit.block import Block, Stretches
 from mrprep.audit.draw import draw
 from mrprep.audit.drift import deal, divergence, main_documents
 from mrprep.audit.finding import Tally, grade
 from mrprep.audit.frequency import entropy, zipf
+from mrprep.audit.ids import Range
 from mrprep.audit.leftovers import PATTERNS, Leftovers
+from mrprep.audit.limits import Limits
+from mrprep.audit.padding import Padding
 from mrprep.audit.ranks import rank_batches
 from mrprep.audit.repeats import periodic
+from mrprep.audit.subject import Subject
+from mrprep.audit.unknown import Unknown
 from mrprep.provenance.tables import Found
+from mrprep.tokenizers.sentencepiece import open_sentencepiece
 
 PATTERN = {pattern.check: pattern for pattern in PATTERNS}
 
@@ -138,6 +147,11 @@ def block(*texts: str) -> Block:
         ("html", "&nbsp;" * 20, 1),
         ("html", "one <b>bold</b> word & a < b > c", 0),
         ("html", "if a <b and c> d: " * 30, 0),
+        ("markup", "text <script>alert(1)</script>", 1),
+        ("markup", "<img src=x onerror=alert(1)> text", 1),
+        ("markup", "cell </td> end", 1),
+        ("markup", "a broken off <a href='/index'", 1),
+        ("markup", "Vec<T>, <b>bold</b>, a <div b, class='A' and x.src='b', <data>, table>", 0),
         ("literal-specials", "so <|endoftext|> it ends", 1),
         ("literal-specials", "<｜begin▁of▁sentence｜>", 1),
         ("literal-specials", "</s>", 1),
@@ -166,6 +180,38 @@ def test_main_documents():
     both = Stretches(*(np.array(x) for x in ([0, 0, 0], [0, 5, 9], [4, 8, 6], [0, 0, 0], [0, 0, 0], [5, 9, 2])))
     joined = Block(**{name: getattr(rows, name) for name in Block.__slots__ if name != "stretches"}, stretches=both)
     assert main_documents(joined).tolist() == [8, -1]
+
+
+def test_rows_of_different_length(monkeypatch, shared):
+    """What fills short rows up to a rectangle is no id of the data, nor padding; a -1 of the row itself is both."""
+    ragged = [np.array([5, 6, -1]), np.arange(1000, 1040), np.array([7, 8, 9, 10])]
+    monkeypatch.setattr(foreign, "read_ragged", lambda *_: iter(ragged))
+    tokenizer = open_sentencepiece(shared / "corpora" / "tokenizers" / "llama2_32k.model")
+    subject = Subject(Path(), {}, 40, 0)
+    (seen,) = foreign.foreign_blocks(subject, tokenizer, "train", {"file": "a", "width": -1}, np.arange(3))
+    checks = [Range(tokenizer.vocab_size), Padding(None, (0.05, 0.5))]
+    for check in checks:
+        check.see(seen)
+    ids, padding = (finding for check in checks for finding in check.findings())
+    assert ids.message.startswith("1 of 47 ids")
+    assert ids.examples[0].text.startswith("-1 in: ")
+    assert padding.value == 1 / 47
+
+
+def test_bytes_of_line_ends_are_no_lost_characters(shared):
+    tokenizer = open_sentencepiece(shared / "corpora" / "tokenizers" / "llama2_32k.model")
+    ids, _ = tokenizer.encode_batch(["one\ntwo\n\tthree\n"])
+    held = replace(block(""), tokens=ids[None], owner=np.zeros((1, ids.size), np.int32))
+    assert sum(tokenizer.piece(token) == "<0x0A>" for token in ids.tolist()) == 3
+    for text, hits in ((ids, 0), (np.append(ids, tokenizer.encode_batch(["\ua000"])[0][-3:]), 3)):
+        check = Unknown(tokenizer, (0.1, 0.2), (0.1, 0.2))
+        check.see(replace(held, tokens=text[None], owner=np.zeros((1, text.size), np.int32)))
+        assert list(check.findings())[1].value == hits / text.size
+
+
+def test_batch_and_ranks_must_fit():
+    with pytest.raises(ValueError, match="batch 8 must be a multiple of each of ranks, 3"):
+        Limits(ranks=(3,))
 
 
 def test_rank_batches(monkeypatch):

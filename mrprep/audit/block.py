@@ -67,6 +67,15 @@ class Block:
     """Bytes of their texts in UTF-8, of the same."""
     decoded: tuple[str, ...]
     """The text of each stretch by the tokenizer of the build."""
+    lengths: I64 | None = None
+    """Places of each row where rows differ in length, int64[n]; what follows them is no data."""
+
+    @property
+    def there(self) -> Mask:
+        """Which places a row has, bool[n, S+1]: all but where rows of a foreign shard are shorter than others."""
+        if self.lengths is None:
+            return np.ones(self.tokens.shape, bool)
+        return np.asarray(np.arange(self.tokens.shape[1]) < self.lengths[:, None])
 
     @property
     def text(self) -> Mask:

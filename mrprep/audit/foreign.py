@@ -35,7 +35,8 @@ def foreign_blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Sh
         raise MrprepError(f"{name} has rows of {shard['width']} tokens, not of {subject.width}")
     step = max(1, BLOCK_TOKENS // max(1, subject.width))
     for some in (rows[start : start + step] for start in range(0, rows.size, step)):
-        tokens = rectangle(list(read_ragged(subject.file(shard), subject.column, some.tolist())))
+        ragged = list(read_ragged(subject.file(shard), subject.column, some.tolist()))
+        tokens = rectangle(ragged)
         traced = segments(tokens, padded(tokens, tokenizer), tokenizer.eod_id)
         own = np.int64(crc32(str(shard["file"]).encode()) >> 8) << 38
         row = some[traced.row]
@@ -51,15 +52,16 @@ def foreign_blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Sh
             found={},
             sizes={},
             decoded=decoded(tokenizer, tokens, traced),
+            lengths=np.array([held.size for held in ragged], np.int64),
         )
 
 
 def rectangle(rows: list[npt.NDArray[np.int64]]) -> I32:
     """Return rows of any length as int32[n, longest]; what is missing, or too large for int32, is NOTHING."""
-    width = max((row.size for row in rows), default=0)
+    width, most = max((row.size for row in rows), default=0), np.iinfo(np.int32).max
     out = np.full((len(rows), width), NOTHING, np.int32)
     for number, row in enumerate(rows):
-        out[number, : row.size] = np.where(np.abs(row) <= np.iinfo(np.int32).max, row, np.iinfo(np.int32).max)
+        out[number, : row.size] = np.where((row >= -most) & (row <= most), row, most)
     return out
 
 

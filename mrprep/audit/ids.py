@@ -1,13 +1,18 @@
 """Do the ids fit the vocabulary, and do ids that are no plain text stand only where they should?"""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from mrprep.audit.block import Block
+from mrprep.audit.block import EXCERPT, Block, Example, Mask
 from mrprep.audit.finding import Finding, Tally
+from mrprep.order import I64
 from mrprep.printable import printable
 from mrprep.tokenizers.protocol import Tokenizer
+
+_IDS = 3
+"""Ids out of range that an example names."""
 
 
 class Range:
@@ -19,9 +24,17 @@ class Range:
 
     def see(self, block: Block) -> None:
         """Take in a block."""
-        bad = (block.tokens < 0) | (block.tokens >= self._vocab_size)
+        there = block.there
+        bad = there & ((block.tokens < 0) | (block.tokens >= self._vocab_size))
         rows = np.flatnonzero(bad.any(axis=1))
-        self._tokens.add(int(bad.sum()), bad.size, block.row_examples(rows))
+        self._tokens.add(int(bad.sum()), int(there.sum()), self._examples(block, bad, rows))
+
+    def _examples(self, block: Block, bad: Mask, rows: I64) -> Iterator[Example]:
+        for row, example in zip(rows.tolist(), block.row_examples(rows), strict=True):
+            ids = np.unique(block.tokens[row, bad[row]])
+            more = f" and {ids.size - _IDS} other ids" if ids.size > _IDS else ""
+            named = ", ".join(map(str, ids[:_IDS].tolist()))
+            yield replace(example, text=printable(f"{named}{more} in: {example.text or 'no text'}", EXCERPT))
 
     def findings(self) -> Iterator[Finding]:
         """Yield the judgement."""

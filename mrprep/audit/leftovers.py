@@ -74,6 +74,17 @@ PATTERNS = (
         "take the text out of the pages before it comes here, or name the field that holds it",
     ),
     Pattern(
+        "markup",
+        "tags or attributes of web pages",
+        re.compile(
+            r"</?(?:script|style|iframe|img|div|span|table|td|tr)(?:\s[^<>=]{1,40}=[^<>]{0,300})?\s?/?>"
+            r"|<!--|<!doctype html|\s(?:href|src|on(?:click|error|load))=[\"'][^\"'<>\n]{0,300}[\"']",
+            re.I,
+        ),
+        1,
+        "take the text out of the pages before it comes here; in text on the web itself it belongs there",
+    ),
+    Pattern(
         "literal-specials",
         "special tokens written out as text",
         re.compile(
@@ -88,7 +99,7 @@ PATTERNS = (
 
 def patterns(limits: Limits) -> list[tuple[Pattern, tuple[float, float]]]:
     """Return all kinds with their thresholds."""
-    chosen = (limits.odd_characters, limits.mojibake, limits.html, limits.literal_specials)
+    chosen = (limits.odd_characters, limits.mojibake, limits.html, limits.markup, limits.literal_specials)
     return list(zip(PATTERNS, chosen, strict=True))
 
 

@@ -1,6 +1,8 @@
 """From where on a number is a warning or a failure. Argued for in docs/audit.md, with numbers of real corpora."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 
 from mrprep.options import Options as Base
 
@@ -34,8 +36,9 @@ class Limits(Base):
     """Share of rows that equal another sampled one. Deduplicated and shuffled text has none."""
     monotone_rows: tuple[float, float] = (0.01, 0.05)
     """Share of rows of one repeated phrase. Filtered text has none; tables of numbers a few in a thousand."""
-    repeated_text: tuple[float, float] = (0.04, 0.6)
-    """Share of train in stretches that stand elsewhere in train too; deduplicated news and poems have up to 2 %."""
+    repeated_text: tuple[float, float] = (0.04, 0.3)
+    """Share of train in stretches that stand elsewhere in train too; deduplicated news and poems have up to 2 %, and
+    of 18 % of documents twice it is 0.3."""
     leaked_text: tuple[float, float] = (0.05, 0.3)
     """Share of valid in stretches that stand in train too; of 50 rows of deduplicated news up to 4 %."""
     filling_ngrams: tuple[float, float] = (0.014, 0.3)
@@ -52,6 +55,8 @@ class Limits(Base):
     """Share of rows with text in a wrong encoding."""
     html: tuple[float, float] = (0.025, 0.5)
     """Share of rows with 20 tags or entities or more; documentation on HTML itself stays below."""
+    markup: tuple[float, float] = (0.1, 0.8)
+    """Share of rows with any tag or attribute that only web pages have; a folder with documentation of Vue has 6 %."""
     literal_specials: tuple[float, float] = (0.005, 0.5)
     """Share of rows with a special token written out; only texts on language models have any."""
     not_canonical: tuple[float, float] = (0.05, 0.5)
@@ -62,3 +67,11 @@ class Limits(Base):
     """Rows a step over all ranks, a multiple of each of ``ranks``."""
     scan: int = Field(64_000_000, ge=0)
     """Tokens of train that are looked through for copies of the sampled rows; 4 s."""
+
+    @model_validator(mode="after")
+    def _dealt(self) -> Self:
+        if any(n < 1 or self.batch % n for n in self.ranks):
+            raise ValueError(
+                f"batch {self.batch} must be a multiple of each of ranks, {', '.join(map(str, self.ranks))}"
+            )
+        return self

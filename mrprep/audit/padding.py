@@ -27,11 +27,12 @@ class Padding:
 
     def see(self, block: Block) -> None:
         """Take in a block."""
-        padding = ~block.text
-        self._places.add(int(padding.sum()), padding.size)
+        there = block.there
+        padding = ~block.text & there
+        self._places.add(int(padding.sum()), int(there.sum()))
         wrong = padding & (block.tokens != self._pad)
         self._wrong.add(int(wrong.sum()), int(padding.sum()), block.row_examples(np.flatnonzero(wrong.any(axis=1))))
-        most = np.flatnonzero(padding.mean(axis=1) > 0.5)
+        most = np.flatnonzero(padding.sum(axis=1) > 0.5 * there.sum(axis=1))
         self._padded.add(most.size, block.rows.size, block.row_examples(most))
 
     def findings(self) -> Iterator[Finding]:

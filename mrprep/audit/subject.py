@@ -14,6 +14,8 @@ from mrprep.tokenizers.sentencepiece import open_sentencepiece
 
 Shard = Mapping[str, Any]
 
+_RAGGED = 4096
+"""Tokens a row, taken for rows of any length."""
 _HELD_BACK = ("valid", "val", "eval", "dev", "test")
 """Words in the name of a file or of its folder that tell that it is not for training."""
 
@@ -80,7 +82,8 @@ def of_shards(path: Path, column: str | None = None) -> Subject:
         splits.setdefault(_split(file, home), []).append(entry)
     if "train" not in splits:
         splits = {"train": [entry for entries in splits.values() for entry in entries]}
-    return Subject(home, dict(sorted(splits.items())), max(e["width"] for e in splits["train"]), 0, None, column or "")
+    width = max(entry["width"] for entry in splits["train"])
+    return Subject(home, dict(sorted(splits.items())), width if width > 0 else _RAGGED, 0, None, column or "")
 
 
 def open_tokenizer(subject: Subject, given: Path | None, *, checked: bool = False) -> Tokenizer:

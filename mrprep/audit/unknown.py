@@ -8,9 +8,12 @@ from mrprep.audit.block import Block
 from mrprep.audit.finding import Finding, Tally, grade
 from mrprep.tokenizers.protocol import Tokenizer
 
+_BLANKS = {"<0x09>", "<0x0A>", "<0x0D>"}
+"""Tab and line ends, which vocabularies of running text, such as Llama 2's, have no other pieces for."""
+
 
 class Unknown:
-    """Shares of unknown and of byte-fallback ids among the tokens of text.
+    """Shares of unknown and of byte-fallback ids among the tokens of text; bytes of line ends and tabs are none.
 
     Args:
         tokenizer: says which ids they are.
@@ -21,7 +24,8 @@ class Unknown:
     def __init__(self, tokenizer: Tokenizer, unknown: tuple[float, float], byte: tuple[float, float]) -> None:
         self._unknown_id = -1 if tokenizer.unk_id is None else tokenizer.unk_id
         self._is_byte = np.zeros(tokenizer.vocab_size + 1, bool)  # the last place: ids out of range
-        self._is_byte[sorted(tokenizer.special["byte"])] = True
+        spelling = (token for token in tokenizer.special["byte"] if tokenizer.piece(token) not in _BLANKS)
+        self._is_byte[sorted(spelling)] = True
         self._limits, self._byte_limits = unknown, byte
         self._unknown, self._bytes = Tally(), Tally()
 

@@ -13,7 +13,13 @@ def audit(
         typer.Argument(help="A build, or MindRecord shards of anyone; the only build here by default."),
     ] = None,
     sample: Annotated[str, typer.Option(help="Rows to look at, over all shards, or all.")] = "400",
-    seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the sample.")] = 0,
+    ranks: Annotated[
+        int | None, typer.Option(min=1, help="Data-parallel ranks that rows are dealt to.  [default: 1, 2, 4 and 8]")
+    ] = None,
+    batch: Annotated[
+        int | None, typer.Option(min=1, help="Rows a step over all ranks, a multiple of --ranks.  [default: 8]")
+    ] = None,
     pipeline: Annotated[
         str | None, typer.Option(help="A pipeline whose [audit] has the thresholds.  [default: the build's own]")
     ] = None,
@@ -33,13 +39,19 @@ def audit(
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Sample rows of every shard and judge them; exit with 0, or 4 when something is not fit to train on."""
+    from mrprep.errors import UsageError
     from mrprep.stages.audit import How
     from mrprep.stages.audit import audit as judge
 
-    subject = _subject(build, column)
-    limits = _limits(subject, pipeline)
-    how = How(_rows(sample), seed, tokenizer, tuple(evaluation or ()), _subject(against, column) if against else None)
-    found = [judge(each, how, limits) for each in (subject, *([_subject(compare, column)] if compare else []))]
+    rows = _rows(sample)
+    if html is not None:
+        _check_page(html)
+    subject, reference, other = _subject(build, column), _other(against, column), _other(compare, column)
+    if column is not None and all(each is None or each.build is not None for each in (subject, reference, other)):
+        raise UsageError("--column is for shards without a manifest, and these are builds of mrprep: leave it out")
+    limits = _dealt(_limits(subject, pipeline), ranks, batch)
+    how = How(rows, seed, tokenizer, tuple(evaluation or ()), reference)
+    found = [judge(each, how, limits) for each in (subject, other) if each is not None]
     print(_told(found, as_json=as_json))
     if html is not None:
         _write_page(found, html)
@@ -59,8 +71,27 @@ def _write_page(found: Sequence[Any], path: Path) -> None:
     from mrprep.audit.page import audit_page, comparison_page
     from mrprep.cli.terminal import say
 
-    path.write_text(comparison_page(*found) if len(found) == 2 else audit_page(found[0]), "utf-8")
+    page = comparison_page(*found) if len(found) == 2 else audit_page(found[0])
+    try:
+        path.write_text(page, "utf-8")
+    except OSError as error:
+        raise _no_page(path, error.strerror or "") from None
     say(f"written: {path}")
+
+
+def _check_page(path: Path) -> None:
+    """Raise an error where no page can be written, before any work is done."""
+    if path.is_dir():
+        raise _no_page(path, "it is a directory")
+    if not path.absolute().parent.is_dir():
+        raise _no_page(path, "there is no such directory")
+
+
+def _no_page(path: Path, why: str) -> Exception:
+    from mrprep.errors import MrprepError
+    from mrprep.printable import printable
+
+    return MrprepError(f"--html {printable(str(path))} cannot be written ({why}): name a file in a directory of yours")
 
 
 def _refuse(found: Sequence[Any]) -> None:
@@ -85,6 +116,10 @@ def _subject(path: Path | None, column: str | None) -> Any:
     return of_shards(path, column)
 
 
+def _other(path: Path | None, column: str | None) -> Any:
+    return None if path is None else _subject(path, column)
+
+
 def _rows(sample: str) -> int | None:
     from mrprep.errors import UsageError
 
@@ -104,3 +139,14 @@ def _limits(subject: Any, pipeline: str | None) -> Any:
         return load_pipeline(pipeline, {}).audit
     made = subject.build.manifest["pipeline"].get("audit", {}) if subject.build is not None else {}
     return Options.model_validate(made)
+
+
+def _dealt(limits: Any, ranks: int | None, batch: int | None) -> Any:
+    """Return thresholds with the ranks and the batch of the command line."""
+    from mrprep.errors import UsageError
+
+    rows = limits.batch if batch is None else batch
+    tried = (ranks,) if ranks is not None else tuple(n for n in limits.ranks if rows % n == 0)
+    if ranks is not None and rows % ranks:
+        raise UsageError(f"a batch of {rows} rows is not a multiple of {ranks} ranks: say --batch {ranks * 8}, for one")
+    return limits.model_copy(update={"ranks": tried, "batch": rows})

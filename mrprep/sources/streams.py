@@ -157,7 +157,7 @@ def decompressed(raw: BinaryIO, size: int, named: str, found: Found) -> Iterator
     elif not head or _is_plain_text(head):
         yield from blocks_of(raw, size)
     else:
-        raise DamagedError(f"is no {named} file, nor plain text")
+        raise DamagedError(f"is no {named} file, nor plain text" if named else "is no plain text")
 
 
 def _unpacked(raw: BinaryIO, size: int, codec: str, found: Found) -> Iterator[bytes]:

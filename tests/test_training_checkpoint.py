@@ -109,6 +109,8 @@ def test_metrics_are_cut_back_to_a_checkpoint_and_hold_nothing_that_is_not_json(
     file.close()
     metrics.cut_after(path, 3)
     assert [json.loads(line)["loss"] for line in path.read_text().splitlines()] == [1.0, None, 1.0]
+    metrics.cut_after(tmp_path / "layers.jsonl", 3)
+    assert not (tmp_path / "layers.jsonl").exists()
 
 
 def test_only_one_trainer_in_a_run(tmp_path):

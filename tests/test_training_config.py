@@ -70,12 +70,19 @@ def test_a_config_json_is_read_and_written_back(tmp_path):
         ({"pad_token_id": 3}, "pad_token_id 3, the build pads with 0"),
         ({"head_dim": 7}, "width 7"),
         ({"num_attention_heads": 5}, "5 heads"),
-        ({"hidden_size": "wide"}, "hidden_size"),
+        ({"hidden_size": "wide"}, r"config\.json: hidden_size is 'wide': input should be a valid integer[^\n]*$"),
+        (
+            {"num_hidden_layers": 0},
+            r"config\.json: num_hidden_layers is 0: input should be greater than or equal to 1$",
+        ),
+        ({"intermediate_size": None}, r"config\.json: there is no intermediate_size, which a model needs$"),
     ],
 )
 def test_a_config_json_that_cannot_be_served_is_a_sentence(tmp_path, changes, says):
-    with pytest.raises(MrprepError, match=says):
+    with pytest.raises(MrprepError, match=says) as caught:
         presets.resolve(_file(tmp_path, **changes), 100, 64, eod_id=2, pad_id=0)
+    assert "\n" not in str(caught.value)
+    assert "pydantic" not in str(caught.value)
 
 
 def test_ids_that_agree_or_are_not_given_pass(tmp_path):

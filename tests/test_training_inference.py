@@ -1,12 +1,16 @@
 """The decoder in NumPy against the slow one; draws by hand. No MindSpore."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from slow_llama import slow_logits
 
+from mrprep.training import generate as generating
 from mrprep.training.config import ModelConfig
 from mrprep.training.generate import pick
 from mrprep.training.inference import CachedLlama
+from mrprep.training.weights import Origin, Weights
 
 VOCAB = 23
 
@@ -82,3 +86,23 @@ def test_a_low_temperature_sharpens():
     chance = np.random.default_rng(0)
     drawn = np.mean([pick(logits, 0.5, 1.0, chance) for _ in range(4000)])
     assert drawn == pytest.approx(0.36 / 0.52, abs=0.03)
+
+
+def test_a_temperature_near_nought_takes_the_likeliest():
+    assert pick(np.array([1.0, 3.0, 2.0], np.float32), 1e-300, 1.0, np.random.default_rng(0)) == 1
+
+
+def test_a_text_that_fills_the_places_of_the_model_says_so(monkeypatch, tmp_path):
+    """12 places, 3 of them the prompt's; the tokenizer has a letter an id and no end of a document."""
+    letters = SimpleNamespace(
+        eod_id=-1,
+        encode_batch=lambda texts: (np.array([ord(c) - 97 for c in texts[0]]), None),
+        decode=lambda ids: "".join(chr(97 + i) for i in ids),
+    )
+    monkeypatch.setattr(generating, "_tokenizer", lambda *_: letters)
+    monkeypatch.setattr(generating, "read_weights", lambda run, say: Weights(Origin(run), *_model()))
+    said = []
+    assert len(generating.generate(tmp_path, "abc", tokens=500, say=said.append)) == 9
+    assert said == ["stopped after 9 of 500 tokens: the model has 12 places, the prompt included"]
+    assert len(generating.generate(tmp_path, "abc", tokens=9, say=said.append)) == 9
+    assert len(said) == 1

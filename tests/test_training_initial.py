@@ -2,6 +2,7 @@
 
 import json
 import struct
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +11,17 @@ from safetensors.numpy import save_file
 from mrprep.errors import MrprepError
 from mrprep.training.initial import begin
 from mrprep.training.presets import preset
+from mrprep.training.shards import TrainingShards
 from mrprep.training.tensors import read_tensors
 
 CONFIG = preset("tiny", 50, 32)
+
+
+def _like(vocab_size, seq):
+    return TrainingShards(
+        build=Path("b"), split="train", files=(), rows=9, seq=seq, layout="flat", vocab_size=vocab_size,
+        tokenizer_sha256="aa", bos_id=1, eod_id=2, pad_id=None, manifest_sha256="ab", bytes_per_token=None,
+    )  # fmt: skip
 
 
 def _folder(path, config=CONFIG):
@@ -47,26 +56,26 @@ def test_several_files_of_several_kinds_of_numbers(tmp_path):
 
 def test_the_shape_is_that_of_the_weights(tmp_path):
     folder = _folder(tmp_path / "hf")
-    assert begin(folder, None, 50, 32) == (folder, CONFIG)
-    assert begin(folder, "tiny", 50, 16) == (folder, CONFIG)
+    assert begin(folder, None, _like(50, 32)) == (folder, CONFIG)
+    assert begin(folder, "tiny", _like(50, 32), 16) == (folder, CONFIG)
 
 
 @pytest.mark.parametrize(
     ("model", "vocab_size", "seq", "says"),
     [
-        (None, 64, 32, r"hf has a vocabulary of 50, the build's tokenizer one of 64: mrprep vocab align"),
+        (None, 64, 32, r"hf has a vocabulary of 50, the build's tokenizer one of 64: build with"),
         (None, 50, 33, r"config.json has max_position_embeddings 32, the build rows of 33 tokens"),
         ("10m", 50, 32, r"hf has hidden_size 128, --model 10m 256"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_both_sizes(tmp_path, model, vocab_size, seq, says):
     with pytest.raises(MrprepError, match=says):
-        begin(_folder(tmp_path / "hf"), model, vocab_size, seq)
+        begin(_folder(tmp_path / "hf"), model, _like(vocab_size, seq))
 
 
 def test_no_weights_is_a_sentence(tmp_path):
     with pytest.raises(MrprepError, match=r"is no run with a sound checkpoint, and holds no model\.safetensors"):
-        begin(tmp_path, None, 50, 32)
+        begin(tmp_path, None, _like(50, 32))
 
 
 @pytest.mark.mindspore

@@ -13,12 +13,13 @@ def _saved(monkeypatch, *, steps, rank=0, ending=None, **settings):
 
     clock, saved = SimpleNamespace(now=0.0), []
     monkeypatch.setattr(keeper.time, "monotonic", lambda: clock.now)
-    monkeypatch.setattr(keeper, "_save", lambda parts, valid: saved.append(parts.standing.step))
+    monkeypatch.setattr(keeper, "_save", lambda parts, valid, moments: saved.append(parts.standing.step))
     given = {"valid_rows": 0, "builds": (), "valid_every": 100, "save_every": 5, "save_minutes": None, **settings}
     parts = SimpleNamespace(
-        settings=SimpleNamespace(schedule=SimpleNamespace(total=steps), ranks=1, **given),
+        settings=SimpleNamespace(schedule=SimpleNamespace(total=steps), ranks=1, zero=0, **given),
         standing=SimpleNamespace(step=0, best=None),
         mixture=None,
+        optimizer=SimpleNamespace(snapshot=dict),
         rank=rank,
         beat=lambda phase: None,
     )

@@ -107,6 +107,7 @@ time.sleep(99)
     ("body", "says"),
     [
         (HANGS, r"rank-1 hangs: its last sign of life was step 8, reading its rows; the others wait .* after 1 s"),
+        ("time.sleep(99)", r"rank-\d hangs: .* step 1, starting; .*; a slow start needs a larger --hang-after; all"),
         (STOPPED, r"rank-1 is stopped: its last sign of life was step 8, computing"),
     ],
 )

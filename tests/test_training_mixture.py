@@ -91,6 +91,13 @@ def test_builds_that_differ_are_refused_with_both_named(two, tmp_path):
         read_mixture([two[0], again])
 
 
+def test_a_build_named_twice_is_refused(two, tmp_path):
+    (tmp_path / "again").symlink_to(two[0])
+    for again in (two[0], tmp_path / "again"):
+        with pytest.raises(MrprepError, match="is named twice, and its rows would come twice an epoch"):
+            read_mixture([*two, again])
+
+
 @pytest.mark.parametrize("mix", ["0.7", "1,0", "a,b", "1,nan", "1,2,3"])
 def test_weights_that_are_none_are_a_usage_error(two, tmp_path, mix, capsys):
     assert mrprep(["train", *map(str, two), "--mix", mix, "--out", str(tmp_path / "run")]) == 2

@@ -21,7 +21,7 @@ from builds import started
 from training_build import write_build
 
 from mrprep.errors import MrprepError
-from mrprep.training import checkpoint, metrics
+from mrprep.training import checkpoint, history, metrics
 from mrprep.training.config import ModelConfig
 from mrprep.training.evaluate import evaluate
 from mrprep.training.run import train
@@ -112,6 +112,8 @@ def test_stopped_by_a_signal_and_resumed_it_is_equal_to_the_last_bit(alone, buil
     again = _train(build, run, micro_batch=8, say=said.append)
     assert any(f"step-{stopped:08d} is damaged and passed over" in line for line in said)
     assert "going on after step 20" in said
+    assert [event["what"] for event in history.events(run)] == ["started", "stopped", "started", "finished"]
+    assert f"step-{stopped:08d} is damaged and passed over" in history.events(run)[2]["told"]
     assert _losses(run) == _losses(alone.run)
     for name in ("model.safetensors", "optimizer.safetensors"):
         assert (again.checkpoint / name).read_bytes() == (alone.checkpoint / name).read_bytes()
@@ -130,6 +132,9 @@ def test_a_finished_run_is_not_run_again(alone, build):
     began = time.monotonic()
     assert _train(build, alone.run, micro_batch=8) == alone
     assert time.monotonic() - began < 1
+    with pytest.raises(MrprepError, match=r"has 30 steps done and this command asks for 20 \(--steps"):
+        _train(build, alone.run, steps=20, micro_batch=8)
+    assert _train(build, alone.run, micro_batch=8) == alone
 
 
 def test_a_new_run_begins_with_the_weights_of_another(alone, build, tmp_path):
@@ -250,6 +255,7 @@ def test_an_error_in_a_rank_is_one_sentence_with_its_log(tmp_path):
         ("cut", r"train-00001\.mindrecord has \d+ bytes, \d+ in the manifest: run mrprep verify"),
         ("index", r"train-00001\.mindrecord\.db is missing: run mrprep verify"),
         ("rename", r"train-00001\.mindrecord is missing: .* put it back under its name"),
+        ("valid", r"valid-00000\.mindrecord is missing: run mrprep verify"),
         ("swap", r"train-0000\d\.mindrecord (has \d+ bytes|has changed)"),
     ],
 )
@@ -265,6 +271,13 @@ def test_a_damaged_shard_is_a_sentence_before_the_first_step(build, tmp_path, da
         two.write_bytes(data[:-1])
     elif damage == "index":
         two.with_name(two.name + ".db").unlink()
+    elif damage == "valid":
+        manifest = json.loads((broken / "manifest.json").read_text())
+        shard = manifest["splits"]["train"]["shards"][0] | {"file": "valid/valid-00000.mindrecord"}
+        manifest["splits"]["valid"] = manifest["splits"]["train"] | {"shards": [shard], "rows": shard["rows"]}
+        manifest["files"][shard["file"]] = {"bytes": 1, "sha256": "ab" * 32}
+        manifest["files"][shard["file"] + ".db"] = {"bytes": 1, "sha256": "ab" * 32}
+        (broken / "manifest.json").write_text(json.dumps(manifest))
     elif damage == "rename":
         two.rename(two.with_name("mine.mindrecord"))
     else:

@@ -23,12 +23,20 @@ def test_limits_by_hand():
     recent = Recent(Seen(float(k), math.exp(k), float(2 * k)) for k in range(1, 22))
     loss, norm, peak = recent.limits()
     assert loss == pytest.approx(11 + DEVIATIONS * 1.4826 * 5)
-    assert math.log(norm) == pytest.approx(11 + DEVIATIONS * 1.4826 * 5)
+    assert math.log(norm) == pytest.approx(11 + 2 * DEVIATIONS * 1.4826 * 5)
     assert peak == pytest.approx(11 + PEAK_FACTOR * (40 - 11))
 
 
 def test_a_calm_run_has_floors():
-    assert Recent([Seen(2.0, 0.5, 2.1)] * 30).limits() == pytest.approx((2.15, 1.5, 3.0))
+    assert Recent([Seen(2.0, 0.5, 2.1)] * 30).limits() == pytest.approx((2.15, 4.5, 3.0))
+
+
+def test_a_norm_of_three_times_the_usual_with_an_ordinary_loss_is_no_incident():
+    """What a tester saw: 2.048 among norms around 0.67, loss and peak far below their limits."""
+    limits = Recent([Seen(6.0, 0.671, 6.4)] * 64).limits()
+    seen = Seen(6.02, 2.048, 6.5)
+    assert all(value < limit for value, limit in zip(seen, limits, strict=True))
+    assert limits.norm < 0.671 * 10
 
 
 def test_a_few_wild_values_do_not_move_the_limits_and_old_ones_go():

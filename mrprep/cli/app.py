@@ -45,6 +45,9 @@ _ADVICE = {
 }
 """What to do about an error of the system that is not ours."""
 
+_INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
 app = typer.Typer(
     name="mrprep",
     help="From a folder of raw text to packed, sharded MindSpore MindRecord, and a trainer that reads it.",
@@ -90,6 +93,8 @@ def run(arguments: list[str]) -> int:
         result = app(arguments, standalone_mode=False)
     except BaseException as error:
         return _code(error)
+    if result == _INTERRUPTED:  # typer makes a number of Ctrl-C
+        return _code(KeyboardInterrupt())
     return result if isinstance(result, int) else 0
 
 
@@ -97,7 +102,7 @@ def _code(error: BaseException) -> int:
     """Say what went wrong and return the exit code for it."""
     match error:
         case typer.Abort() | KeyboardInterrupt():
-            return _fail("stopped; the same command goes on from here", 130)
+            return _fail("stopped; the same command goes on from here", _INTERRUPTED)
         case SystemExit():
             raise error
         case TyperException():

@@ -14,8 +14,9 @@ def evaluate(
 ) -> None:
     """Print loss, perplexity and bits a byte of a run's newest weights on a split of a build."""
     from mrprep.builddir.find import find_build
+    from mrprep.cli.terminal import say
     from mrprep.training.evaluate import evaluate as run_evaluate
     from mrprep.training.metrics import told
 
-    found = run_evaluate(run, find_build(build, shards=True).path, split=split, rows=rows)
+    found = run_evaluate(run, find_build(build, shards=True).path, split=split, rows=rows, say=say)
     print(f"step {found['step']}: {told(found)}")

@@ -19,3 +19,15 @@ def absolute(paths: Sequence[Path] | None) -> tuple[Path, ...] | None:
 def job_count(jobs: int | None) -> int:
     """Return the worker processes asked for, or one for each core this process may use."""
     return jobs or len(os.sched_getaffinity(0))
+
+
+def above_nought(flag: str, value: float | None) -> None:
+    """See that a number that the user may give is one above 0; typer has no bound that is itself left out.
+
+    Raises:
+        UsageError: it is 0, negative, infinite or no number.
+    """
+    from mrprep.errors import UsageError
+
+    if value is not None and not 0 < value < float("inf"):
+        raise UsageError(f"{flag} {value:g} does not serve: give a number above 0")

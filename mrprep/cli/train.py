@@ -59,7 +59,7 @@ def train(
     weight_decay: Annotated[float, typer.Option(help="AdamW's; norms have none.", min=0)] = 0.1,
     decay_embeddings: Annotated[bool, typer.Option(help="Whether embedding and output layer decay too.")] = True,
     z_loss: Annotated[float, typer.Option(help="Weight of log(Z)^2 (1e-4 in PaLM).", min=0)] = 0.0,
-    seed: Annotated[int, typer.Option(help="Seed of the weights and of the order of rows.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the weights and of the order of rows.", min=0)] = 0,
     save_every: Annotated[int, typer.Option(help="Steps between checkpoints.", min=1)] = 100,
     save_minutes: Annotated[
         float | None, typer.Option(help="Minutes after which one is due as well.", show_default=False)
@@ -88,15 +88,16 @@ def train(
 ) -> None:
     """Train a Llama-style model on the train split, over data-parallel ranks; Ctrl-C stops with a checkpoint."""
     from mrprep.builddir.find import find_build
+    from mrprep.cli.given import above_nought
     from mrprep.cli.terminal import say
-    from mrprep.errors import UsageError
     from mrprep.training.metrics import told
     from mrprep.training.run import train as run
     from mrprep.training.schedule import ScheduleOptions
     from mrprep.training.settings import LoopOptions
 
-    if not 0 < lr < float("inf"):
-        raise UsageError(f"--lr {lr} is no learning rate: give a number above 0, such as 3e-4")
+    given = {"--lr": lr, "--save-minutes": save_minutes, "--peak-tflops": peak_tflops, "--hang-after": hang_after}
+    for flag, value in given.items():
+        above_nought(flag, value)
     found = (
         [find_build(build, shards=True).path for build in builds] if builds else [find_build(None, shards=True).path]
     )

@@ -40,6 +40,8 @@ class LoopState(Options):
     """Rows a step."""
     manifest_sha256: str
     """The data."""
+    tokenizer_sha256: str | None = None
+    """Of the model of the tokenizer that the ids are of; None in checkpoints that do not say."""
     data_from: int = 0
     """Step at which training on this data began."""
     valid_loss: float | None = None
@@ -115,11 +117,11 @@ def _write(staging: Path, snapshot: Snapshot) -> None:
     _sync_and_hash(staging / "state.json")
 
 
-def _silent(line: str) -> None:
-    pass
+def silent(line: str) -> None:
+    """Drop a line that nobody is to hear."""
 
 
-def latest(directory: Path, say: Callable[[str], None] = _silent) -> tuple[Path, LoopState] | None:
+def latest(directory: Path, say: Callable[[str], None] = silent) -> tuple[Path, LoopState] | None:
     """Return the newest checkpoint whose files have their hashes; ``say`` hears of those passed over, and why."""
     for path in reversed(_published(directory)):
         try:
@@ -127,6 +129,26 @@ def latest(directory: Path, say: Callable[[str], None] = _silent) -> tuple[Path,
         except (OSError, ValueError) as error:
             say(f"{printable(str(path))} is damaged and passed over: {printable(str(error))}")
     return None
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Return whether a directory is a checkpoint, sound or not."""
+    return (path / "state.json").is_file()
+
+
+def named(path: Path) -> LoopState:
+    """Return the state of a checkpoint that the user named.
+
+    Raises:
+        MrprepError: it is damaged; what is wrong is said.
+    """
+    try:
+        return _checked(path)
+    except (OSError, ValueError) as error:
+        raise MrprepError(
+            f"{printable(str(path))} is damaged: {printable(str(error))}; name its run, whose newest sound "
+            "checkpoint is taken, or put the file back"
+        ) from None
 
 
 def load(checkpoint: Path) -> tuple[dict[str, Any], dict[str, Any]]:

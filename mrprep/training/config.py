@@ -137,8 +137,22 @@ def read_config(path: Path) -> ModelConfig:
             if key in raw and raw[key] not in values:
                 raise MrprepError(f"{printable(str(path))}: {key} {printable(str(raw[key]))} is not supported")
         return ModelConfig.model_validate({k: v for k, v in _filled(raw).items() if k in ModelConfig.model_fields})
-    except (ValidationError, ValueError, AttributeError, TypeError) as error:
+    except ValidationError as error:
+        raise MrprepError(f"{printable(str(path))}: {_fault(error)}") from None
+    except (ValueError, AttributeError, TypeError) as error:
         raise MrprepError(f"{printable(str(path))} is no Llama config.json: {printable(str(error), 300)}") from None
+
+
+def _fault(error: ValidationError) -> str:
+    """Say which key is wrong first, and what is wanted of it."""
+    item = error.errors()[0]
+    key = printable(".".join(str(part) for part in item["loc"]))
+    said = item["msg"].removeprefix("Value error, ")
+    if item["type"] == "missing":
+        return f"there is no {key}, which a model needs"
+    if item["type"] == "value_error":
+        return f"{key}: {said}" if key else said
+    return f"{key} is {printable(repr(item['input']), 40)}: {said[:1].lower()}{said[1:]}"
 
 
 def stated_ids(path: Path) -> tuple[list[int], int | None]:

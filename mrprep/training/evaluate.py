@@ -1,4 +1,4 @@
-"""``mrprep eval``: the loss of a run's weights on a split of any build with as large a vocabulary. One process."""
+"""``mrprep eval``: the loss of a run's weights on a split of any build with its tokenizer. One process."""
 
 import json
 from collections.abc import Callable
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+from mrprep.training.checkpoint import silent
 from mrprep.training.metrics import Validation
 from mrprep.training.shards import read_shards
 from mrprep.training.weights import Weights, read_weights
@@ -14,7 +15,13 @@ _BATCH = 4
 
 
 def evaluate(
-    run: Path, build: Path, *, split: str = "valid", rows: int | None = None, beat: Callable[[], None] = lambda: None
+    run: Path,
+    build: Path,
+    *,
+    split: str = "valid",
+    rows: int | None = None,
+    beat: Callable[[], None] = lambda: None,
+    say: Callable[[str], None] = silent,
 ) -> Validation:
     """Return loss, perplexity and bits a byte.
 
@@ -24,12 +31,14 @@ def evaluate(
         split: of it.
         rows: the first so many; all if None.
         beat: called every 4 rows.
+        say: hears of damaged checkpoints that are passed over.
 
     Raises:
-        MrprepError: no weights, no such split, an empty one, or a vocabulary or row length that does not fit.
+        MrprepError: no weights, no such split, an empty one, or a tokenizer or row length that does not fit.
     """
-    weights, shards = read_weights(run), read_shards(build, split)
+    weights, shards = read_weights(run, say), read_shards(build, split)
     _check_fit(weights, build, shards.vocab_size, shards.seq)
+    weights.origin.check_tokenizer(shards.tokenizer_sha256, build)
     if not shards.rows:
         raise MrprepError(f"the {printable(split)} split of {printable(str(build))} has no rows: build with --valid")
 
@@ -47,11 +56,11 @@ def evaluate(
     ms.set_recursion_limit(20000)
     apart = Apart(shards.eod_id, *_resets(run))
     model = Llama(weights.config, shards.seq, seed=0, apart=apart)
-    put(weights.arrays, model, weights.path)
+    put(weights.arrays, model, weights.origin.path)
     columns = data.splitter(shards.layout, shards.pad_id, shards.eod_id, apart=apart.attention)
     scorer = Scorer(model, columns, _BATCH)
     losses, mask = scorer(whole(shards), np.arange(min(rows or shards.rows, shards.rows)), beat)
-    return validate.result(weights.step, total(losses, mask), shards.bytes_per_token)
+    return validate.result(weights.origin.step, total(losses, mask), shards.bytes_per_token)
 
 
 def _resets(run: Path) -> tuple[bool, bool]:
@@ -67,11 +76,11 @@ def _check_fit(weights: Weights, build: Path, vocab_size: int, seq: int) -> None
     config = weights.config
     if config.vocab_size != vocab_size:
         raise MrprepError(
-            f"{printable(str(weights.path))} has a vocabulary of {config.vocab_size}, {printable(str(build))} one of "
-            f"{vocab_size}: name a build with the tokenizer the run was trained with"
+            f"{printable(str(weights.origin.path))} has a vocabulary of {config.vocab_size}, {printable(str(build))} "
+            f"one of {vocab_size}: name a build with the tokenizer the run was trained with"
         )
     if config.max_position_embeddings < seq:
         raise MrprepError(
-            f"{printable(str(weights.path))} takes rows of {config.max_position_embeddings} tokens, "
+            f"{printable(str(weights.origin.path))} takes rows of {config.max_position_embeddings} tokens, "
             f"{printable(str(build))} has {seq}: build with a smaller --seq"
         )

@@ -1,18 +1,19 @@
 """``mrprep generate``: a text continued by a run's newest weights, token by token."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 
-from mrprep.builddir.manifest import open_build
+from mrprep.builddir.manifest import Build, open_build
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.training.checkpoint import silent
 from mrprep.training.inference import F32, CachedLlama, softmax
-from mrprep.training.weights import read_weights
+from mrprep.training.weights import Origin, read_weights
 
 
 def generate(
@@ -24,23 +25,27 @@ def generate(
     top_p: float = 0.95,
     seed: int = 0,
     build: Path | None = None,
+    say: Callable[[str], None] = silent,
 ) -> str:
     """Return the continuation of a prompt: until the end of the document, ``tokens``, or the longest row.
 
     Args:
-        run: of mrprep train.
+        run: of mrprep train, one of its checkpoints, or a directory of weights.
         prompt: begin of a document; may be empty.
         tokens: most to add.
         temperature: the logits are divided by it; 0 takes the likeliest token.
         top_p: only the likeliest tokens that make up this probability are drawn from (Holtzman et al. 2020).
         seed: of the draws.
         build: whose tokenizer it is; the one that the run was trained on if None.
+        say: hears of damaged checkpoints that are passed over, and of a text cut at the longest row.
 
     Raises:
-        MrprepError: no weights, no tokenizer, or a prompt longer than the model's rows.
+        MrprepError: no weights, no tokenizer, another tokenizer than the weights', or a prompt that is no Unicode
+            text or longer than the model's rows.
     """
-    weights = read_weights(run)
-    tokenizer = _tokenizer(run, build)
+    _check_text(prompt)
+    weights = read_weights(run, say)
+    tokenizer = _tokenizer(run, build, weights.origin)
     ids = tokenizer.encode_batch([prompt])[0].tolist() or [tokenizer.eod_id]
     room = weights.config.max_position_embeddings - len(ids)
     if room < 1:
@@ -49,10 +54,13 @@ def generate(
         )
     drawn = _draw(CachedLlama(weights.config, weights.arrays), ids, temperature, top_p, np.random.default_rng(seed))
     added = []
-    for token, _ in zip(drawn, range(min(tokens, room)), strict=False):
+    for _, token in zip(range(min(tokens, room)), drawn, strict=False):
         if token == tokenizer.eod_id:
             break
         added.append(token)
+    else:
+        if room < tokens:
+            say(f"stopped after {room} of {tokens} tokens: the model has {len(ids) + room} places, the prompt included")
     return tokenizer.decode([*ids, *added])[len(tokenizer.decode(ids)) :]
 
 
@@ -70,14 +78,23 @@ def pick(logits: F32, temperature: float, top_p: float, chance: np.random.Genera
     """Draw a token from the logits fp32[vocabulary]."""
     if temperature == 0:
         return int(logits.argmax())
-    shares = softmax((logits / np.float32(temperature)).astype(np.float64))
+    shares = softmax((logits - logits.max()).astype(np.float64) / temperature)
     falling = np.argsort(-shares, kind="stable")
     before = np.cumsum(shares[falling]) - shares[falling]
     kept = falling[before < top_p]
     return int(chance.choice(kept, p=shares[kept] / shares[kept].sum()))
 
 
-def _tokenizer(run: Path, build: Path | None) -> Tokenizer:
+def _check_text(prompt: str) -> None:
+    try:
+        prompt.encode()
+    except UnicodeEncodeError as error:
+        raise MrprepError(
+            f"the prompt is no Unicode text (character {error.start + 1} of it): give it in UTF-8, in a UTF-8 locale"
+        ) from None
+
+
+def _tokenizer(run: Path, build: Path | None, origin: Origin) -> Tokenizer:
     if build is None:
         try:
             build = Path(json.loads((run / "settings.json").read_bytes())["builds"][0])
@@ -85,5 +102,15 @@ def _tokenizer(run: Path, build: Path | None) -> Tokenizer:
             raise MrprepError(
                 f"{printable(str(run))} does not say which build it is of: name it with --build"
             ) from None
-    opened = open_build(build)
-    return open_sentencepiece(opened.file(opened.manifest["tokenizer"]["file"]))
+    tokenizer = open_sentencepiece(_model_file(open_build(build)))
+    origin.check_tokenizer(tokenizer.sha256, build)
+    return tokenizer
+
+
+def _model_file(build: Build) -> Path:
+    file = build.file(build.manifest["tokenizer"]["file"])
+    if not file.is_file():
+        raise MrprepError(
+            f"{printable(str(file))} is missing: put it back, or name a build with that tokenizer with --build"
+        )
+    return file

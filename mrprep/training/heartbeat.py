@@ -14,6 +14,8 @@ BEAT_FILE = "MRPREP_BEAT_FILE"
 """Environment variable with the file for the notes of a rank; unset when someone else starts the ranks."""
 COMPUTING = "computing"
 """The phase in which ranks wait for each other."""
+STARTING = "starting"
+"""The phase of a rank that has not noted anything, as MindSpore is imported and the ranks find each other."""
 
 
 class Heart:
@@ -52,7 +54,7 @@ def read_notes(files: Mapping[str, Path], pids: Mapping[str, int]) -> list[Note]
     notes = []
     for name, file in files.items():
         step, _, phase = file.read_text().partition(" ")
-        notes.append(Note(name, int(step or 0), phase or "starting", file.stat().st_mtime, _frozen(pids[name])))
+        notes.append(Note(name, int(step or 0), phase or STARTING, file.stat().st_mtime, _frozen(pids[name])))
     return notes
 
 
@@ -71,7 +73,8 @@ def frozen(notes: list[Note]) -> str | None:
 def _told(note: Note, ranks: int) -> str:
     state = "is stopped" if note.frozen else "hangs"
     others = "; the others wait for it" if ranks > 1 else ""
-    return f"{note.name} {state}: its last sign of life was step {note.step + 1}, {note.phase}{others}"
+    slow = "" if note.frozen or note.phase != STARTING else "; a slow start needs a larger --hang-after"
+    return f"{note.name} {state}: its last sign of life was step {note.step + 1}, {note.phase}{others}{slow}"
 
 
 def _frozen(pid: int) -> bool:

@@ -32,6 +32,17 @@ def check_sizes(build: Build, split: str) -> None:
             raise MrprepError(f"{shown} has {size} bytes, {record['bytes']} in the manifest: {advice}")
 
 
+def check_all_sizes(build: Path) -> None:
+    """See that the shards of all splits of a build are there, as ``Hashing`` will look at all.
+
+    Raises:
+        MrprepError: see ``check_sizes``.
+    """
+    opened = open_build(build)
+    for split in opened.manifest["splits"]:
+        check_sizes(opened, split)
+
+
 def _files(build: Build, split: str) -> Iterator[tuple[Path, dict[str, object]]]:
     for shard in build.shards(split):
         for file in (shard, index_of(shard)):
@@ -63,15 +74,20 @@ class Hashing:
         for build in self._builds:
             for split in build.manifest["splits"]:
                 for file, record in _files(build, split):
-                    if record and self._changed(file, record):
+                    fault = record and _fault(file, record)
+                    if fault:
                         yield (
-                            f"{printable(str(file))} has changed since it was built (its SHA-256 is not the "
-                            "manifest's), so training on it was stopped: put it back, or build again"
+                            f"{printable(str(file))} {fault}, so training on it was stopped: put it back, or "
+                            "build again"
                         )
 
-    @staticmethod
-    def _changed(file: Path, record: dict[str, object]) -> bool:
-        try:
-            return digest(file)["sha256"] != record["sha256"]
-        except OSError:
-            return True
+
+def _fault(file: Path, record: dict[str, object]) -> str:
+    """Return what is wrong with a file, nothing if it is as it was built."""
+    try:
+        same = digest(file)["sha256"] == record["sha256"]
+    except FileNotFoundError:
+        return "is missing since the run began"
+    except OSError as error:
+        return f"cannot be read ({printable(error.strerror or str(error))})"
+    return "" if same else "has changed since it was built (its SHA-256 is not the manifest's)"

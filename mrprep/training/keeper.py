@@ -80,6 +80,7 @@ def _save(parts: Parts, valid: float | None, moments: Arrays) -> None:
         global_batch=settings.global_batch,
         settings=deciding(settings),
         manifest_sha256=parts.mixture.sha256,
+        tokenizer_sha256=shards.tokenizer_sha256,
         data_from=standing.data_from,
         valid_loss=valid,
         best_loss=standing.best,

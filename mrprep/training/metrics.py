@@ -148,7 +148,9 @@ def last_validation(path: Path) -> Validation | None:
 
 
 def cut_after(path: Path, step: int) -> None:
-    """Take out the lines after ``step``, which a run that resumes there writes anew."""
+    """Take out the lines after ``step``, which a run that resumes there writes anew; no file, nothing to do."""
+    if not path.exists():
+        return
     kept = b"".join(orjson.dumps(metric) + b"\n" for metric in read(path) if metric["step"] <= step)
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_bytes(kept)

@@ -91,8 +91,9 @@ def read_mixture(builds: Sequence[Path], weights: Sequence[float] | None = None)
         weights: share of each in the rows; proportional to its rows if None.
 
     Raises:
-        MrprepError: see ``read_shards``; or two builds differ in what rows of one run must have in common.
+        MrprepError: see ``read_shards``; or two builds differ in what rows of one run must have in common, or are one.
     """
+    _check_once(builds)
     parts = tuple(read_shards(build) for build in builds)
     for part in parts[1:]:
         _check_alike(parts[0], part)
@@ -103,6 +104,15 @@ def read_mixture(builds: Sequence[Path], weights: Sequence[float] | None = None)
     if empty:
         raise MrprepError(f"the train split of {printable(str(empty.build))} has no rows: leave that build out")
     return Mixture(parts, tuple(order.shares(rows, weights)))
+
+
+def _check_once(builds: Sequence[Path]) -> None:
+    for k, build in enumerate(builds):
+        if any(build.resolve() == other.resolve() for other in builds[:k]):
+            raise MrprepError(
+                f"{printable(str(build))} is named twice, and its rows would come twice an epoch: name each build "
+                "once, and give --mix for more of one"
+            )
 
 
 def valid_mixture(builds: Sequence[Path], mixture: Mixture, most: int) -> Mixture | None:

@@ -12,7 +12,7 @@ from mrprep.printable import printable
 from mrprep.training import checkpoint, history, metrics, msrun, rundir, suspects
 from mrprep.training.config import ModelConfig
 from mrprep.training.initial import begin
-from mrprep.training.intact import Hashing
+from mrprep.training.intact import Hashing, check_all_sizes
 from mrprep.training.launch import run_ranks
 from mrprep.training.mixture import Mixture, read_mixture
 from mrprep.training.notes import Notes
@@ -96,9 +96,11 @@ def train(
     """
     options = options.model_copy(update={"ranks": msrun.ranks() or options.ranks})
     mixture = read_mixture(builds, mix)
+    for build in builds:
+        check_all_sizes(build)
     _check_batch(mixture, options, global_batch)
     total = steps or order.steps_per_epoch(mixture.epoch_rows, options.global_batch)
-    weights, shape = _model(out, model, init_from, mixture, options.train_seq)
+    weights, shape = _model(out, model, init_from, mixture, options.train_seq, say)
     settings = Settings(
         **options.model_dump(),
         builds=tuple(build.resolve() for build in builds),
@@ -112,27 +114,38 @@ def train(
         msrun.join(settings)
         return None
     with rundir.held(settings.run):
-        done = rundir.prepare(settings, mixture.sha256, say, new_data=new_data)
+        heard: list[str] = []
+
+        def hear(line: str) -> None:
+            heard.append(line)
+            say(line)
+
+        done = rundir.prepare(settings, mixture, hear, new_data=new_data)
         for line in _plan(settings, mixture, done):
             say(line)
         scalars = Scalars(settings.run, done) if tensorboard and done < total else None
         number = None
         if done < total:
-            with history.kept(settings.run, done, total, f"ranks: {settings.ranks}"):
+            with history.kept(settings.run, done, total, "; ".join([f"ranks: {settings.ranks}", *heard])):
                 number = _run(settings, _work(settings, mixture, done), say, scalars)
         return _result(settings, number)
 
 
 def _model(
-    out: Path, model: str | None, init_from: Path | None, mixture: Mixture, train_seq: int | None
+    out: Path,
+    model: str | None,
+    init_from: Path | None,
+    mixture: Mixture,
+    train_seq: int | None,
+    say: Callable[[str], None],
 ) -> tuple[Path | None, ModelConfig]:
     """Return where a new run's weights lie, if they are given, and the model's shape."""
     like = mixture.like
-    vocab_size, seq = like.vocab_size, train_seq or like.seq
     if init_from is None:
-        return None, resolve(model or "tiny", vocab_size, seq, like.eod_id, like.pad_id)
-    under_way = checkpoint.latest(out / "checkpoints") is not None  # the weights it began with may be gone
-    return begin((out if under_way else init_from).resolve(), model, vocab_size, seq, like.eod_id, like.pad_id)
+        return None, resolve(model or "tiny", like.vocab_size, train_seq or like.seq, like.eod_id, like.pad_id)
+    if checkpoint.latest(out / "checkpoints") is not None:  # the weights it began with may be gone
+        return begin(out.resolve(), model, like, train_seq)
+    return begin(init_from.resolve(), model, like, train_seq, say)
 
 
 def _check_batch(mixture: Mixture, options: LoopOptions, stated: int | None) -> None:

@@ -12,7 +12,9 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import changes, checkpoint, metrics
 from mrprep.training.config import read_config
+from mrprep.training.mixture import Mixture
 from mrprep.training.settings import Settings
+from mrprep.training.weights import Origin
 
 LOCK = "mrprep-train.lock"
 """Marks a directory as a run; held while a trainer is at work in it."""
@@ -46,24 +48,28 @@ def at_work(run: Path) -> bool:
     return False
 
 
-def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None], *, new_data: bool = False) -> int:
+def prepare(settings: Settings, mixture: Mixture, say: Callable[[str], None], *, new_data: bool = False) -> int:
     """Write the settings, cut the metrics back to the newest checkpoint, and return the steps it has done.
 
     Args:
         settings: of the run.
-        manifest_sha256: of the build.
+        mixture: the rows that are trained on.
         say: hears of checkpoints that are damaged, and of settings that are not the checkpoint's.
         new_data: the checkpoint may be of another build.
 
     Raises:
-        MrprepError: the checkpoint is of other data, another model, seed or global batch.
+        MrprepError: the checkpoint is of other data, another tokenizer, model, seed or global batch; or it has more
+            steps than are asked for.
     """
     run = settings.run
     found = checkpoint.latest(run / "checkpoints", say)
     done = 0
     if found:
         path, state = found
-        if state.manifest_sha256 != manifest_sha256:
+        if state.manifest_sha256 != mixture.sha256:
+            Origin(path, state.step, state.tokenizer_sha256).check_tokenizer(
+                mixture.like.tokenizer_sha256, mixture.like.build
+            )
             _other_data(path, new_data, say)
         _same("the seed", state.seed, settings.seed, path)
         _same("the global batch", state.global_batch, settings.global_batch, path)
@@ -71,6 +77,7 @@ def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None]
         for name, value in settings.model:
             _same(name, getattr(before, name), value, path)
         done = state.step
+        _not_beyond(run, done, settings.schedule.total)
         changed = changes.told(state.settings, settings)
         if changed:
             say(changed)
@@ -78,6 +85,14 @@ def prepare(settings: Settings, manifest_sha256: str, say: Callable[[str], None]
         metrics.cut_after(run / name, done)
     (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")
     return done
+
+
+def _not_beyond(run: Path, done: int, total: int) -> None:
+    if done > total:
+        raise MrprepError(
+            f"{printable(str(run))} has {done} steps done and this command asks for {total} (--steps, by default one "
+            "epoch): ask for as many or more, or name another --out"
+        )
 
 
 def _other_data(path: Path, allowed: bool, say: Callable[[str], None]) -> None:

@@ -25,7 +25,7 @@ class LoopOptions(Options):
     """Whether a token sees its own document alone; the first token of a document is no target then."""
     reset_position: bool = False
     """Whether places are counted from the start of each document."""
-    seed: int = 0
+    seed: int = Field(default=0, ge=0)
     """Of the weights and of the row order."""
     save_every: int = Field(default=100, ge=1)
     """Steps between checkpoints; the last step always has one."""

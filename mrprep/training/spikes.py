@@ -2,7 +2,8 @@
 
 A loss is far out when it lies above the median of the last ``WINDOW`` good steps by more than ``DEVIATIONS`` robust
 standard deviations (1.4826 x the median absolute deviation; Hampel 1974). Norms are compared by their logarithm, as
-their spread is one of factors. Both spreads have a floor, so that a calm run does not stop at a shrug.
+their spread is one of factors, and by twice as many deviations: a large norm alone does little harm, as the gradient is
+clipped, and its tail is heavier than a loss's. Both spreads have a floor, so that a calm run does not stop at a shrug.
 
 One garbage document in a batch of many rows moves neither. So each row is cut into stretches, and the highest mean
 loss of one, the peak, is looked at as well. Peaks are far from normal, and higher for a language that is rare in the
@@ -21,11 +22,13 @@ WINDOW = 64
 _LEAST = 20
 """Steps before which only values that are not finite are far out."""
 DEVIATIONS = 5.0
-"""Robust standard deviations above the median."""
+"""Robust standard deviations above the median: of losses."""
+NORM_DEVIATIONS = 2 * DEVIATIONS
+"""Of norms, by their logarithm."""
 _LOSS_FLOOR = 0.03
 """Least standard deviation of the loss, nats."""
-_NORM_FLOOR = math.log(3) / DEVIATIONS
-"""Least standard deviation of the norm's logarithm: below three times the median nothing is far out."""
+_NORM_FLOOR = math.log(9) / NORM_DEVIATIONS
+"""Least standard deviation of the norm's logarithm: below nine times the median nothing is far out."""
 
 PEAK_FACTOR = 2.0
 """How many times as far above the usual loss as the highest tenth of the peaks a peak may be."""
@@ -77,13 +80,13 @@ class Recent:
         losses, norms, peaks = zip(*self._seen, strict=True)
         usual, highest = median(losses), sorted(peaks)[-max(1, len(peaks) // 10)]
         return Limits(
-            _limit(losses, _LOSS_FLOOR),
-            math.exp(_limit([math.log(max(n, 1e-30)) for n in norms], _NORM_FLOOR)),
+            _limit(losses, DEVIATIONS, _LOSS_FLOOR),
+            math.exp(_limit([math.log(max(n, 1e-30)) for n in norms], NORM_DEVIATIONS, _NORM_FLOOR)),
             usual + max(PEAK_FACTOR * (highest - usual), _PEAK_FLOOR),
         )
 
 
-def _limit(values: Sequence[float], floor: float) -> float:
+def _limit(values: Sequence[float], deviations: float, floor: float) -> float:
     middle = median(values)
     deviation = 1.4826 * median(abs(value - middle) for value in values)
-    return middle + DEVIATIONS * max(deviation, floor)
+    return middle + deviations * max(deviation, floor)

@@ -1,5 +1,6 @@
 """The weights that a run left, for whoever only reads them: a run's newest checkpoint, or a directory of weights."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,41 +12,76 @@ from mrprep.training.tensors import SINGLE, Arrays, has_weights, read_tensors
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where weights lie, and what is said of them there."""
+
+    path: Path
+    """The directory with the files."""
+    step: int = 0
+    """Steps they were trained for; 0 when that is not said."""
+    tokenizer_sha256: str | None = None
+    """Of the tokenizer that their ids are of; None when that is not said, as of weights made elsewhere."""
+
+    def check_tokenizer(self, sha256: str | None, build: Path) -> None:
+        """See that the ids of a build mean what the weights take them for, as far as both say.
+
+        Raises:
+            MrprepError: the build has another tokenizer; both are named.
+        """
+        if None in (self.tokenizer_sha256, sha256) or self.tokenizer_sha256 == sha256:
+            return
+        raise MrprepError(
+            f"{printable(str(self.path))} was trained with the tokenizer of SHA-256 {self.tokenizer_sha256}, "
+            f"{printable(str(build))} has that of {sha256}, whose ids mean other pieces: name a build with the "
+            "tokenizer it was trained with"
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Weights:
     """A trained model."""
 
-    path: Path
+    origin: Origin
     """Where it lies."""
-    step: int
-    """Steps it was trained for; 0 when that is not said."""
     config: ModelConfig
     """Its shape."""
     arrays: Arrays
     """fp32, under Hugging Face's names."""
 
 
-def read_weights(path: Path) -> Weights:
+def read_weights(path: Path, say: Callable[[str], None] = checkpoint.silent) -> Weights:
     """Read the newest sound checkpoint of a run, or the directory itself if it holds weights.
 
-    Raises:
-        MrprepError: neither; or the files are not those of a Llama.
-    """
-    folder, step = folder_of(path)
-    return Weights(folder, step, read_config(folder / "config.json"), read_tensors(folder))
-
-
-def folder_of(path: Path) -> tuple[Path, int]:
-    """Return where the weights lie that ``path`` means, and the steps they were trained for; 0 if not said.
+    ``say`` hears of damaged checkpoints that are passed over.
 
     Raises:
-        MrprepError: it is neither a run with a sound checkpoint nor a directory of weights.
+        MrprepError: neither; a checkpoint that was named is damaged; or the files are not those of a Llama.
     """
-    found = checkpoint.latest(path / "checkpoints")
+    origin = origin_of(path, say)
+    return Weights(origin, read_config(origin.path / "config.json"), read_tensors(origin.path))
+
+
+def origin_of(path: Path, say: Callable[[str], None] = checkpoint.silent) -> Origin:
+    """Return where the weights lie that ``path`` means.
+
+    ``say`` hears of damaged checkpoints that are passed over.
+
+    Raises:
+        MrprepError: it is neither a run with a sound checkpoint nor a directory of weights; or it is a checkpoint
+            that is damaged.
+    """
+    if checkpoint.is_checkpoint(path):
+        return _origin(path, checkpoint.named(path))
+    found = checkpoint.latest(path / "checkpoints", say)
     if found:
-        return found[0], found[1].step
+        return _origin(*found)
     if not has_weights(path):
         raise MrprepError(
             f"{printable(str(path))} is no run with a sound checkpoint, and holds no {SINGLE}: name the --out of "
             "mrprep train, or a directory of weights"
         )
-    return path, 0
+    return Origin(path)
+
+
+def _origin(path: Path, state: checkpoint.LoopState) -> Origin:
+    return Origin(path, state.step, state.tokenizer_sha256)

@@ -25,8 +25,8 @@ def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_healthy_build_raises_no_alarm_with_any_seed(healthy):
-    for seed in range(3):
-        findings = audit(healthy, sample=200, seed=seed)
+    for seed in range(2):
+        findings = audit(healthy, sample=100, seed=seed)
         assert not bad(findings), findings
         assert findings["alignment"].message.startswith("0 of ")
     assert findings["drift-split"].check  # there are two splits to compare
@@ -43,7 +43,7 @@ def test_sampled_tokens_are_counted_as_drawn(healthy):
 
 
 def test_same_seed_same_findings(healthy):
-    assert audit(healthy, seed=3) == audit(healthy, seed=3)
+    assert audit(healthy, sample=50, seed=3) == audit(healthy, sample=50, seed=3)
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_text_that_the_vocabulary_cannot_write(tmp_path, shared):
     rng = np.random.default_rng(0)
     words = ["".join(chr(0x10A0 + 0x30 + c) for c in rng.integers(0, 33, 6)) for _ in range(400)]  # Georgian
     (tmp_path / "in").mkdir()
-    text = "\n".join(" ".join(rng.choice(words, 12)) + " plain English words stand here too." for _ in range(300))
+    text = "\n".join(" ".join(rng.choice(words, 12)) + " plain English words stand here too." for _ in range(100))
     (tmp_path / "in" / "a.txt").write_text(text, "utf-8")
     model = shared / "corpora" / "tokenizers" / "chinese_sp_20k.model"
     found = audit(make(tmp_path / "b", tmp_path / "in", "raw", tokenize={"model": model}, pack={"seq": 64}))["unknown"]

@@ -36,6 +36,7 @@ def healthy(tmp_path_factory: pytest.TempPathFactory, shared: Path) -> Path:
     return build_documents(tmp_path_factory.mktemp("planted") / "healthy", real_documents(shared), shared)
 
 
+@pytest.mark.slow
 def test_real_text_raises_no_alarm(healthy):
     findings = audit(healthy)
     assert not bad(findings), findings
@@ -43,15 +44,17 @@ def test_real_text_raises_no_alarm(healthy):
 
 
 def test_duplicates_and_leaks(healthy, tmp_path, shared):
-    documents = real_documents(shared)
+    documents = real_documents(shared)[::2]
     more = {"again": documents[::3], "leaked": valid_documents(healthy)}
-    findings = audit(build_documents(tmp_path / "b", documents, shared, **more))
+    findings = audit(build_documents(tmp_path / "b", documents, shared, **more), sample=200)
     assert {"repeated-text", "leaked-text"} <= bad(findings)
-    assert 0.4 < findings["repeated-text"].value < 0.6  # a third comes twice: 2/3 of 4/3 of the text
+    assert findings["repeated-text"].level == "failure"
+    assert 0.4 < findings["repeated-text"].value < 0.65  # a third comes twice: 2/3 of 4/3 of the text
     assert " ~ train-0000" in findings["leaked-text"].examples[0].row
     assert findings["leaked-text"].examples[0].place.endswith(tuple("0123456789"))
 
 
+@pytest.mark.slow
 def test_mojibake_special_tokens_and_a_source_of_boilerplate(tmp_path, shared):
     documents = real_documents(shared)
     dirty = some(some(some(documents, 0.02, as_latin), 0.05, with_special), 0.01, as_gb18030)
@@ -62,6 +65,7 @@ def test_mojibake_special_tokens_and_a_source_of_boilerplate(tmp_path, shared):
     assert "<|endoftext|>" in findings["literal-specials"].examples[0].text
 
 
+@pytest.mark.slow
 def test_one_bad_shard_of_eight(healthy, tmp_path):
     path = twin(healthy, tmp_path / "b")
     replant(path, lambda rows: np.random.default_rng(0).integers(300, 5000, rows.shape, np.int32))
@@ -112,12 +116,13 @@ def test_contamination(healthy, tmp_path):
     assert (found.level, found.value) == ("ok", 0)
 
 
+@pytest.mark.slow
 def test_reference(healthy, tmp_path, shared):
     same = judge(of_build(open_build(healthy)), How(100, against=of_build(open_build(healthy))), Options())
     assert {f.check: f.level for f in same.findings}["drift-reference"] == "ok"
-    english = [text for text in real_documents(shared) if text.isascii()][:300]
+    english = [text for text in real_documents(shared) if text.isascii()][:100]
     other = build_documents(tmp_path / "b", english, shared)
-    found = judge(of_build(open_build(healthy)), How(200, against=of_build(open_build(other))), Options())
+    found = judge(of_build(open_build(healthy)), How(100, against=of_build(open_build(other))), Options())
     assert {f.check: f.level for f in found.findings}["drift-reference"] != "ok"
 
 

@@ -36,12 +36,15 @@ def _moulded(profile: Profile, most: float) -> Complaint | None:
     if len(lines) < _LEAST_LINES or 2 * len(CONTENTS.findall(profile.sample)) > len(profile.lines):
         return None
     seen: set[tuple[str, ...]] = set()
-    again = 0
+    size = sum(map(len, lines))
+    fresh = 0
     for line in lines:
         pieces = _pieces(line)
-        again += len(line) * (len(pieces & seen) >= _COMMON * len(pieces))
+        fresh += len(line) * (len(pieces & seen) < _COMMON * len(pieces))
         seen |= pieces
-    return too_much("moulded", "in lines that differ in numbers and names only", again / sum(map(len, lines)), most)
+        if fresh >= (1 - most) * size:
+            return None
+    return too_much("moulded", "in lines that differ in numbers and names only", 1 - fresh / size, most)
 
 
 def _pieces(line: str) -> set[tuple[str, ...]]:

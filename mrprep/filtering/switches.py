@@ -5,28 +5,46 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch, Column, Mask
+from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.prose import is_prose
 
 _CHARACTERS, _LEAST_PAIRS = 1500, 100
+_LEAST_OTHERS = 11
+"""Characters other than ideographs that text must have: each is in two pairs at most."""
 _OTHER, _DIGIT, _HAN, _HIRAGANA, _KATAKANA, _HANGUL, _ALPHABETS = 0, 1, 2, 3, 4, 5, 6
 _HANGUL_RARE = 0.25
 
 
-def _may_switch(batch: Batch, _: float) -> Mask:
-    return (batch.inked >= _LEAST_PAIRS) & ~batch.once(is_prose)
+def _is_switching(batch: Batch, most: float) -> Mask:
+    return batch.once(_shares) > most
+
+
+def _shares(batch: Batch) -> npt.NDArray[np.float64]:
+    """Return the share of odd neighbours in the first `_CHARACTERS` of each text; 0 for prose and what is short."""
+    texts, kinds = len(batch.texts), batch.kinds
+    mixed = kinds[Kind.HAN] + kinds[Kind.RARE_HAN] <= batch.inked - _LEAST_OTHERS
+    asked = np.flatnonzero((batch.inked >= _LEAST_PAIRS) & mixed & ~batch.once(is_prose))
+    samples = [batch.samples[index][:_CHARACTERS] for index in asked.tolist()]
+    codes = np.frombuffer("\n".join([*samples, ""]).encode("utf-32-le", "surrogatepass"), np.uint32)
+    table = _table().take(np.minimum(codes, 0xFFFF))
+    neighbours = (table[:-1].astype(np.uint16) << np.uint16(8)) | table[1:]
+    ends = np.cumsum([0, *(len(sample) + 1 for sample in samples)])
+    pairs, odd = (_sums(flags, ends) for flags in ((table[:-1] > 0) & (table[1:] > 0), _odd().take(neighbours)))
+    shares = np.zeros(texts)
+    shares[asked] = np.where(pairs >= _LEAST_PAIRS, odd / np.maximum(pairs, 1), 0)
+    return shares
+
+
+def _sums(flags: Mask, ends: Column) -> Column:
+    sums = np.concatenate([[0], np.cumsum(flags)])
+    return np.diff(sums.take(np.minimum(ends, flags.size)))
 
 
 def _switches(profile: Profile, most: float) -> Complaint | None:
-    codes = np.frombuffer(profile.sample[:_CHARACTERS].encode("utf-32-le", "surrogatepass"), np.uint32)
-    kinds = _table().take(np.minimum(codes, 0xFFFF))
-    first, second = kinds[:-1], kinds[1:]
-    pairs = int(((first > 0) & (second > 0)).sum())
-    if pairs < _LEAST_PAIRS:
-        return None
-    share = float(_odd().take(first.astype(np.int64) * 256 + second).sum() / pairs)
+    share = profile.number(lambda batch: batch.once(_shares))
     return too_much("switches", "of the neighbours of different scripts or cases", share, most)
 
 
@@ -65,5 +83,5 @@ def _odd() -> npt.NDArray[np.bool_]:
     return odd.ravel()
 
 
-SWITCHES = Rule(_may_switch, _switches)
+SWITCHES = Rule(_is_switching, _switches)
 """Small letters before capitals, digits among letters, scripts in turns: random characters, wrong decodings."""

@@ -34,6 +34,8 @@ _SMALL = (
 _MODERN = "的了是在和这"
 _TRIPLES_ASKED = 0.6
 """Share of ideographs in two known pairs from which on triples are asked for; below, a text is verse or names."""
+_GLANCE, _FINE_TRIPLES = 400, 0.55
+"""Characters that are looked at first, and share of known triples among them from which on no more are."""
 _STRUNG, _MORE = 0.5, 1.125
 """Order of pairs below which modern Chinese needs more triples, and how many times more: pieces of text at random."""
 _ECHOES = 4
@@ -121,7 +123,7 @@ def _look(batch: Batch) -> Ideographs:
     judged = (pairs >= _LEAST_PAIRS) & (batch.wide >= _JUDGED_SHARE * batch.inked) & prose
     judged &= batch.kinds[Kind.KANA] * 20 < batch.inked
     echo = np.stack([_same(folded, apart, owners, texts) for apart in range(1, _ECHOES + 1)]).max(axis=0)
-    both, triples = _triples(folded, owners, texts)
+    both, triples = _triples(folded, owners, judged)
     echo_share = np.where(pairs >= _LEAST_PAIRS, echo / np.maximum(count, 1), 0)
     between, blank = inside[:-2] & inside[2:], (flags & _BLANK) > 0
     specks = np.bincount(owners[1:-1][between & ((flags[1:-1] & _SPECK) > 0)], minlength=texts)
@@ -151,10 +153,24 @@ def _same(folded: npt.NDArray[np.uint16], apart: int, owners: Column, texts: int
     return np.bincount(owners[same], minlength=texts)
 
 
-def _triples(folded: npt.NDArray[np.uint16], owners: Column, texts: int) -> tuple[Shares, Shares]:
-    """Return how many triples of each text are two known pairs, and how many of these are known."""
+def _triples(folded: npt.NDArray[np.uint16], owners: Column, asked: Mask) -> tuple[Shares, Shares]:
+    """Return how many triples of each text that is asked are two known pairs, and how many of these are known.
+
+    Text of which enough triples among the first are known is not looked at further.
+    """
+    starts = np.searchsorted(owners, np.arange(len(asked)))
+    early = np.arange(len(owners)) - starts.take(owners) < _GLANCE
+    both, seen = _count_triples(folded, owners, asked.take(owners) & early, len(asked))
+    unsure = asked & (seen < _FINE_TRIPLES)
+    again, known = _count_triples(folded, owners, unsure.take(owners), len(asked))
+    return np.where(unsure, again, both), np.where(unsure, known, seen)
+
+
+def _count_triples(
+    folded: npt.NDArray[np.uint16], owners: Column, asked: Mask, texts: int
+) -> tuple[Shares, Shares]:
     inside = folded > 0
-    rows = np.flatnonzero(inside[:-2] & inside[1:-1] & inside[2:])
+    rows = np.flatnonzero(inside[:-2] & inside[1:-1] & inside[2:] & asked[:-2])
     first, second, third = (folded[rows + at] for at in range(3))
     known = model().pairs
     joined = known.take(hash_pairs(first, second)) & known.take(hash_pairs(second, third))

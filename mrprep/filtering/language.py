@@ -52,6 +52,8 @@ _MANY_SMALL, _SOME_SMALL, _FEW_SMALL, _MANY_WORDS, _ORDERLY = 0.2, 0.15, 0.04, 1
 """Shares of small words of prose, lists and manuals; words from which on order is certain, and how much more it is."""
 _MOSTLY_ENGLISH, _FOREIGN_MOST = 0.6, 0.06
 """Share of words in the English vocabulary from which on order is asked, and of small words of others up to which."""
+_CLEAR = 0.2
+"""Order beyond what is asked for that settles the matter by one comparison."""
 _FILLER = "orem ipsum"
 _FILLER_EVERY = 1000
 
@@ -208,6 +210,8 @@ def _may_be_disordered(batch: Batch, _: float) -> Mask:
 def _disordered(profile: Profile, least: float) -> Complaint | None:
     """Complain about words out of order; the more small words, the more order is expected of English."""
     batch, index, words = profile.batch, profile.index, words_of(profile.batch)
+    if word_order(batch, index, 1) > _ORDERLY * least + _CLEAR:
+        return None
     if english_share(batch, index) < _MOSTLY_ENGLISH or small_share(batch, index, foreign=True) > _FOREIGN_MOST:
         return None
     small, count = float(words.small[index] / words.count[index]), int(words.count[index])

@@ -22,7 +22,7 @@ _TOKEN = re.compile("[\u3400-\u9fff]|[^\\W\\d_\u3400-\u9fff]+|\\d|[^\\w\\s]")
 _N, _COMMON = 3, 0.6
 """Units of the pieces that lines are compared by, and share of them that must have stood before."""
 _LEAST_WORDS = 40
-_ASKING = watched("?？")
+_ASKING, _TELLING = watched("?？"), watched("。！：")
 _ASKED, _TOLD = re.compile(r"\?(?!\S)|？"), re.compile(r"[.!…:](?!\S)|[。！：]|\w$", re.MULTILINE)
 
 
@@ -33,7 +33,7 @@ def _may_be_moulded(batch: Batch, _: float) -> Mask:
 
 def _moulded(profile: Profile, most: float) -> Complaint | None:
     lines = [line for line in map(str.strip, profile.sample[:_CHARACTERS].split("\n")) if line and line[0] != "|"]
-    if len(lines) < _LEAST_LINES or 2 * len(CONTENTS.findall(profile.sample)) > len(profile.lines):
+    if len(lines) < _LEAST_LINES:
         return None
     seen: set[tuple[str, ...]] = set()
     size = sum(map(len, lines))
@@ -44,6 +44,8 @@ def _moulded(profile: Profile, most: float) -> Complaint | None:
         seen |= pieces
         if fresh >= (1 - most) * size:
             return None
+    if 2 * len(CONTENTS.findall(profile.sample)) > len(profile.lines):
+        return None
     return too_much("moulded", "in lines that differ in numbers and names only", 1 - fresh / size, most)
 
 
@@ -72,11 +74,15 @@ def _echo(profile: Profile, most: float) -> Complaint | None:
     return too_much("echo", "of the words or characters as the one before", share, most)
 
 
-def _may_be_questions(batch: Batch, _: float) -> Mask:
-    return ~batch.partial & (batch.of(*_ASKING) >= _LEAST_QUESTIONS)
+def _may_be_questions(batch: Batch, most: float) -> Mask:
+    asked, told = batch.of(*_ASKING), batch.of(*_TELLING)
+    return ~batch.partial & (asked >= _LEAST_QUESTIONS) & (asked > most * (asked + told))
 
 
 def _questions(profile: Profile, most: float) -> Complaint | None:
+    told = profile.sample.count(". ") + profile.sample.count(".\n")
+    if profile.number(lambda batch: batch.of(*_ASKING)) * (1 - most) <= most * told:
+        return None
     asked, told = (len(pattern.findall(profile.sample)) for pattern in (_ASKED, _TOLD))
     return too_much("questions", "of the sentences ask", asked / max(1, asked + told), most)
 

@@ -17,6 +17,8 @@ _UNIT = re.compile(
     "[\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
     "|[^\\W\u0e00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]+"
 )
+_UNIT_LENGTH = 8
+"""Characters that a unit and what parts it from the next seldom exceed."""
 
 
 class Profile(Memo):
@@ -64,6 +66,11 @@ class Profile(Memo):
     def units(self) -> list[str]:
         """Words of the sample, and each character of scripts that have no spaces between words."""
         return _UNIT.findall(self.sample)
+
+    def first_units(self, most: int) -> list[str]:
+        """Return the first ``most`` units, without looking for more where a stretch holds enough."""
+        units = _UNIT.findall(self.sample[: most * _UNIT_LENGTH])
+        return units[:most] if len(units) > most else self.units[:most]
 
     def units_up_to(self, most: int) -> int:
         """Return how many units the sample has, counted no further than ``most``."""

@@ -49,7 +49,7 @@ def _is_dense(batch: Batch, _: float) -> Mask:
 
 
 def _repeated_ngrams(profile: Profile, most: float) -> Complaint | None:
-    units = profile.units[:_MOST_UNITS]
+    units = profile.first_units(_MOST_UNITS)
     n = min(_N, max(1, len(units) // 5))
     grams = Counter(zip(*(islice(units, skip, None) for skip in range(n)), strict=False))
     total = grams.total()
@@ -69,7 +69,7 @@ def _may_have_few_units(batch: Batch, _: float) -> Mask:
 
 
 def _few_units(profile: Profile, least: float) -> Complaint | None:
-    units = profile.units[:_FEW_OF]
+    units = profile.first_units(_FEW_OF)
     if len(units) >= _SOME_OF and profile.latin > profile.wide and len(set(units[:_SOME_OF])) < 2 * least * _SOME_OF:
         units = units[:_SOME_OF]
         least *= 2

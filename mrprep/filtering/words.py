@@ -21,7 +21,7 @@ _LANES = 4
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WIDTH + 1)], np.uint64)
 _BEYOND_ASCII = np.uint64(0x8080808080808080)
 _LEAST_LETTERS = 3
-_APART, _LEAST_ORDERED = 4, 60
+_APART, _DISTANCES, _LEAST_ORDERED = 4, 8, 60
 _LOWER_CASE = 97
 _OPENS = np.isin(np.arange(256), list(b" \n\t(\"'"))
 """Bytes that stand before words, not before parts of names and paths."""
@@ -207,16 +207,16 @@ def known_neighbours(batch: Batch) -> Shares:
     return np.where(words.count >= _LEAST_ORDERED, found / np.maximum(words.count, 1), 1.0)
 
 
-def word_order(batch: Batch, index: int) -> float:
+def word_order(batch: Batch, index: int, distances: int = _DISTANCES) -> float:
     """Return how much oftener neighbours in a text are known pairs of English words than words 4 to 11 apart.
 
-    0 is for shuffled words, 1 for neighbours that are all known.
+    Fewer ``distances`` than these eight cost less and tell less. 0 is for shuffled words, 1 for neighbours that are all known.
     """
     words = words_of(batch)
     hashes = words.hashes[words.starts[index] : words.starts[index + 1]]
     near, *far = (
         float(model().word_pairs.take(hash_word_pairs(hashes[:-apart], hashes[apart:])).mean())
-        for apart in (1, *range(_APART, 3 * _APART))
+        for apart in (1, *range(_APART, _APART + distances))
     )
     chance = sum(far) / len(far)
     return (near - chance) / (1.001 - chance)

@@ -232,6 +232,27 @@ CLEAN = {
         "他们说故乡是一个地方\n我觉得更像一个时辰\n大约是在傍晚六点\n灶里的柴刚刚烧红\n有人站在坡上喊名字\n那名字拖得很长\n"
         "越过了水田和竹林\n落在一个孩子的肩上\n后来我走了很远的路\n再没有人那样喊我\n只是每到那个时辰\n我还会停下来听一听\n"
     ),
+    "song without marks": (
+        "昨夜的雨下了很久\n我在窗前等一封信\n你说过春天就回来\n可是桥边的花开了\n又一朵一朵地落了\n"
+        "卖糖的人还在街口\n他不认得我了\n我把伞靠在门后\n听水从屋檐上滴\n"
+        "像你走的那个早上\n"
+    ),
+    "subtitles": (
+        "Did you see him at the door\nHe was there for an hour\nI thought that he had gone\nNot before the rain\n"
+        "What did he want from you\nA key to the house\nAnd did you give it to him\nI said it was lost\n"
+        "He did not believe me\nThen he will be back\nNot in the dark he will not\n"
+    ),
+    "mathematics": (
+        "Let G be a finite group and let p be a prime with p dividing the order n of G. We show that G has a g "
+        "of order p. If x and y are in G, write x y for the product. Let S be the set of all a in G with a not in H. "
+        "For each a in S there is a b in S with a b in H, and so a and b are in the same class. Then p divides n, and "
+        "the number k of fixed points is at least p.\n"
+    ),
+    "table between sentences": (
+        "The sizes of the four boats are in the table below.\n\n"
+        "| boat | length | width |\n|---|---|---|\n| Ida | 9 | 3 |\n"
+        "| Nora | 12 | 4 |\n| Tern | 7 | 2 |\n\nThe longest of them is also the widest.\n"
+    ),
     "set with blanks": " ".join(LAW),
     "questions and answers": "".join(
         f"Can I {name} a file twice?\nYes, {name} waits for the one before, at most {len(name) * 7} seconds.\n"

@@ -166,9 +166,7 @@ def _triples(folded: npt.NDArray[np.uint16], owners: Column, asked: Mask) -> tup
     return np.where(unsure, again, both), np.where(unsure, known, seen)
 
 
-def _count_triples(
-    folded: npt.NDArray[np.uint16], owners: Column, asked: Mask, texts: int
-) -> tuple[Shares, Shares]:
+def _count_triples(folded: npt.NDArray[np.uint16], owners: Column, asked: Mask, texts: int) -> tuple[Shares, Shares]:
     inside = folded > 0
     rows = np.flatnonzero(inside[:-2] & inside[1:-1] & inside[2:] & asked[:-2])
     first, second, third = (folded[rows + at] for at in range(3))
@@ -190,6 +188,14 @@ def _in_verses(inside: Mask, owners: Column, texts: int) -> Column:
     lengths = edges[1::2] - edges[::2]
     verses = np.isin(lengths, (5, 7))
     return np.bincount(owners[edges[::2][verses]], lengths[verses], texts).astype(np.int64)
+
+
+def small_share(sample: str) -> float:
+    """Return the share of ideographs in the beginning of a text, of any length, that are small words."""
+    codes = np.frombuffer(sample[:_CHARACTERS].encode("utf-32-le", "surrogatepass"), np.uint32)
+    clipped = np.minimum(codes, 0xFFFF)
+    small = np.count_nonzero(_flags().take(clipped) & (_SMALL_WORD | _MODERN_WORD))
+    return small / max(1, np.count_nonzero(model().fold.take(clipped)))
 
 
 @cache

@@ -36,6 +36,9 @@ _ENGLISH_SHARE = 0.03
 _SCATTERED = 0.7
 _LEAST_SPECKS = 0.015
 _TORN = 2
+_FULL, _FEW_UNKNOWN = 0.15, 0.12
+"""Share of words of three letters and more from which on, if no more of them are unknown, single letters are names
+of variables."""
 _FILLERS, _PINYIN, _REVERSED = 4.0, 1.2, 12.0
 """What shares are multiplied by: a likeness of 0.8 is 20 % filler, 67 % Pinyin or 7 % small words backwards."""
 _TITLES, _TITLED = 0.7, 3
@@ -52,6 +55,8 @@ _MANY_SMALL, _SOME_SMALL, _FEW_SMALL, _MANY_WORDS, _ORDERLY = 0.2, 0.15, 0.04, 1
 """Shares of small words of prose, lists and manuals; words from which on order is certain, and how much more it is."""
 _MOSTLY_ENGLISH, _FOREIGN_MOST = 0.6, 0.06
 """Share of words in the English vocabulary from which on order is asked, and of small words of others up to which."""
+_VARIABLES = 0.22
+"""Share of single letters from which on text is mathematics, whose order says nothing."""
 _CLEAR = 0.2
 """Order beyond what is asked for that settles the matter by one comparison."""
 _FILLER = "orem ipsum"
@@ -146,7 +151,9 @@ def _is_torn(batch: Batch, most: float) -> Mask:
     words = words_of(batch)
     english = words.english_only > _ENGLISH_SHARE / 2 * words.count
     least = np.where(english, most, max(most, min(1, _TORN * most)))
-    return (words.count >= _LEAST_COUNTED) & (words.single > least * words.count) & ~_is_numeric(batch)
+    known = (words.judged > _FULL * words.count) & (words.unknown <= _FEW_UNKNOWN * words.judged)
+    torn = (words.count >= _LEAST_COUNTED) & (words.single > least * words.count)
+    return torn & ~_is_numeric(batch) & ~known
 
 
 def _torn(profile: Profile, most: float) -> Complaint | None:
@@ -204,7 +211,9 @@ def _few_small_words(profile: Profile, least: float) -> Complaint | None:
 
 
 def _may_be_disordered(batch: Batch, _: float) -> Mask:
-    return (batch.wide * 50 <= batch.inked) & (batch.once(known_neighbours) < _WELL_ORDERED)
+    words = words_of(batch)
+    mostly_words = words.single <= _VARIABLES * words.count
+    return mostly_words & (batch.wide * 50 <= batch.inked) & (batch.once(known_neighbours) < _WELL_ORDERED)
 
 
 def _disordered(profile: Profile, least: float) -> Complaint | None:

@@ -7,8 +7,9 @@ import numpy as np
 from mrprep.filtering.batch import Batch, Mask
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
-from mrprep.filtering.han import ideographs_of
+from mrprep.filtering.han import small_share
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.words import words_of
 
 _LEAST_LINES = 10
 _BARS = ("|", "｜", "»", "›", " > ")
@@ -24,6 +25,9 @@ _LEAST_WIDE = 40
 _MARKED = 0.01
 _BULLETS = frozenset("•‣▶►●○■▪▫–-·»›")
 _VERSE, _UNBROKEN, _LONG_VERSE = 0.12, 1.5, 14
+_LONG, _SHORT_VERSE, _VERSE_LINE = 100, 0.2, 5
+"""Ideographs of a text that is long; in shorter verse, share of small words and ideographs a line."""
+_WORDS_A_LINE, _SPOKEN = 3, 0.3
 _ELLIPSES = ("...", "…")
 _TERMINAL = frozenset(".!?。！？；;：:，,、”’\"'»」』)）")
 _TERMINAL_CODES = [ord(char) for char in sorted(_TERMINAL)]
@@ -31,6 +35,7 @@ _TERMINAL_CODES = [ord(char) for char in sorted(_TERMINAL)]
 _BAR_ROWS, _MARK_ROWS, _SEPARATOR_ROWS = watched("|｜»›>"), watched(_SENTENCE_MARKS), watched(_SEPARATORS)
 _LEAST_UNENDED, _LEAST_RUNS = 120, 12
 _RUN, _ENDS = re.compile("[\u3400-\u9fff]{2,}"), re.compile("[。！？!?；;：:”」]|\\. ")
+_TABLE_RULE, _TABLE_ROW = (re.compile(row, re.MULTILINE) for row in (r"^\|[ :|-]+\|$", r"^\|.*\|$"))
 _END_ROWS = watched("。！？；：")
 _BULLET_ROWS = watched("".join(sorted(_BULLETS)))
 
@@ -45,17 +50,30 @@ def _may_be_menu(batch: Batch, most: float) -> Mask:
 
 def _menu(profile: Profile, most: float) -> Complaint | None:
     lines = profile.lines
-    if profile.number(_is_verse) or len(CONTENTS.findall(profile.sample)) * 2 > len(lines):
+    spoken = profile.once(_is_verse) or _is_spoken(profile)
+    if spoken or len(CONTENTS.findall(profile.sample)) * 2 > len(lines):
         return None
     longest = _SHORT_WIDE if profile.wide * 2 > profile.inked else _SHORT
     count = len([1 for line in lines if len(line) <= longest and line[-1] not in _TERMINAL])
     return too_much("menu", "of the lines short and without punctuation", count / len(lines), most)
 
 
-def _is_verse(batch: Batch) -> Mask:
-    """Mark Chinese with as many small words as prose has, in lines without blanks: verse without marks."""
-    unbroken = (batch.kinds[Kind.SPACE] <= _UNBROKEN * batch.lines) & (batch.inked <= _LONG_VERSE * batch.lines)
-    return unbroken & (batch.wide * 10 >= batch.inked * 9) & (ideographs_of(batch).small >= _VERSE)
+def _is_verse(profile: Profile) -> bool:
+    """Say whether Chinese has as many small words as prose, in lines without blanks: verse without marks."""
+    lines = len(profile.lines)
+    unbroken = profile.kinds[Kind.SPACE] <= _UNBROKEN * lines and profile.inked <= _LONG_VERSE * lines
+    if not unbroken or profile.wide * 10 < profile.inked * 9:
+        return False
+    if profile.wide >= _LONG:
+        return small_share(profile.sample) >= _VERSE
+    even = profile.wide >= _VERSE_LINE * lines and max(map(len, profile.lines)) <= 2 * _LONG_VERSE
+    return even and small_share(profile.sample) >= _SHORT_VERSE
+
+
+def _is_spoken(profile: Profile) -> bool:
+    """Say whether the lines of a Latin text have several words, small ones among them as in prose: subtitles, songs."""
+    words, at = words_of(profile.batch), profile.index
+    return bool(words.count[at] >= _WORDS_A_LINE * len(profile.lines) and words.small[at] >= _SPOKEN * words.count[at])
 
 
 def _may_be_menu_bar(batch: Batch, _: float) -> Mask:
@@ -64,12 +82,20 @@ def _may_be_menu_bar(batch: Batch, _: float) -> Mask:
 
 def _menu_bar(profile: Profile, least: float) -> Complaint | None:
     bars = sum(map(profile.sample.count, _BARS))
-    if bars < _LEAST_BARS:
+    if bars < _LEAST_BARS or _is_table_in_prose(profile.sample):
         return None
     stretch = len(profile.units) / bars
     if stretch >= least:
         return None
     return Complaint("menu", f"{stretch:.1f} words or characters from bar to bar, at least {least:g} wanted")
+
+
+def _is_table_in_prose(sample: str) -> bool:
+    """Say whether the bars are those of a Markdown table that stands beside sentences."""
+    beside = _TABLE_ROW.sub("", sample)
+    return (
+        bool(_TABLE_RULE.search(sample)) and "|" not in beside and bool(_ENDS.search(beside.replace("\n", " ") + " "))
+    )
 
 
 def _may_be_bullets(batch: Batch, most: float) -> Mask:
@@ -116,7 +142,7 @@ def _may_be_unended(batch: Batch, least: float) -> Mask:
 def _unended(profile: Profile, least: float) -> Complaint | None:
     sample = profile.sample
     runs = len(_RUN.findall(sample))
-    if profile.number(_is_verse) or len(CONTENTS.findall(sample)) * 2 > len(profile.lines) or runs < _LEAST_RUNS:
+    if profile.once(_is_verse) or len(CONTENTS.findall(sample)) * 2 > len(profile.lines) or runs < _LEAST_RUNS:
         return None
     length = profile.inked / (len(_ENDS.findall(sample)) + 1)
     if length <= least:

@@ -210,7 +210,8 @@ def known_neighbours(batch: Batch) -> Shares:
 def word_order(batch: Batch, index: int, distances: int = _DISTANCES) -> float:
     """Return how much oftener neighbours in a text are known pairs of English words than words 4 to 11 apart.
 
-    Fewer ``distances`` than these eight cost less and tell less. 0 is for shuffled words, 1 for neighbours that are all known.
+    Fewer ``distances`` than these eight cost less and tell less. 0 is for shuffled words, 1 if all
+    neighbours are known.
     """
     words = words_of(batch)
     hashes = words.hashes[words.starts[index] : words.starts[index + 1]]

@@ -38,6 +38,7 @@ def plan(
     recompute: Annotated[bool, typer.Option("--recompute", help="Compute activations anew.")] = False,
     zero: Annotated[int, typer.Option(help="1: split the optimizer states over the devices.", min=0, max=1)] = 0,
     fused: Annotated[bool, typer.Option("--fused-attention", help="Keep no attention scores (Ascend).")] = False,
+    device: Annotated[str, typer.Option(help="CPU or Ascend.")] = "CPU",
     memory: Annotated[
         str | None, typer.Option(help="Of a device, such as 64GB.  [default: this machine's / ranks]")
     ] = None,
@@ -49,7 +50,7 @@ def plan(
     from mrprep.cli.given import given, job_count
     from mrprep.config import load_pipeline, with_inputs
     from mrprep.errors import UsageError
-    from mrprep.estimate.memory import Layout
+    from mrprep.estimate.memory import DEVICES, Layout
     from mrprep.estimate.plans import Devices
     from mrprep.estimate.report import corpus_lines, training_lines
 
@@ -57,6 +58,8 @@ def plan(
         raise UsageError("name an INPUT, or the --tokens of a corpus")
     if tokens and not model:
         raise UsageError("--tokens is for a training: name a --model too")
+    if device not in DEVICES:
+        raise UsageError(f"--device is {' or '.join(DEVICES)}")
     overrides: dict[str, dict[str, Any]] = {
         "input": given(text=tuple(text_field) if text_field else None),
         "tokenize": given(model=tokenizer),
@@ -78,6 +81,7 @@ def plan(
             recompute=recompute,
             zero=zero,
             fused_attention=fused,
+            device=device,
         )
         trained = _training(model, layout, found, tokens, epochs, devices)
     if as_json:

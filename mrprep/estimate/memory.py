@@ -13,8 +13,24 @@ from dataclasses import dataclass, replace
 from mrprep.training.config import ModelConfig
 
 _FP32, _HALF = 4, 2
-_LOGIT_COPIES = 3
-"""Logits, their softmax and their gradient."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """How a device keeps what the formulas count."""
+
+    program: float
+    """Bytes that MindSpore takes before the model."""
+    graph: float
+    """Bytes that a compiled layer takes."""
+    activations: float
+    """Bytes kept for a byte that the backward pass needs: what is not reused in time."""
+    logits: float
+    """Copies of the logits: themselves, their softmax, their gradient, and what is not reused in time."""
+
+
+DEVICES = {"CPU": Device(590e6, 37e6, 4.45, 8.0), "Ascend": Device(0.0, 0.0, 1.0, 3.0)}
+"""CPU: fitted to the peak RSS of our trainer (bench/README.md). Ascend: by the formulas alone, not measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +57,8 @@ class Layout:
     """1: optimizer states are split over the copies of the model."""
     fused_attention: bool = False
     """Attention keeps no scores (Dao et al. 2022); only on Ascend."""
+    device: str = "Ascend"
+    """A key of ``DEVICES``."""
 
     @property
     def devices(self) -> int:
@@ -59,11 +77,13 @@ class Memory:
     activations: float
     """Of all layers on the device."""
     logits: float
+    program: float
+    """MindSpore itself."""
 
     @property
     def total(self) -> float:
         """All of it."""
-        return self.weights + self.gradients + self.optimizer + self.activations + self.logits
+        return self.program + self.weights + self.gradients + self.optimizer + self.activations + self.logits
 
 
 def memory(model: ModelConfig, layout: Layout) -> Memory:
@@ -73,13 +93,14 @@ def memory(model: ModelConfig, layout: Layout) -> Memory:
     accumulated = _FP32 if layout.accumulate > 1 else 0
     split = layout.dp if layout.zero else 1
     wide = _HALF if layout.amp else _FP32
-    tokens = layout.micro * layout.seq
+    tokens, device = layout.micro * layout.seq, DEVICES[layout.device]
     return Memory(
         weights=parameters * (_FP32 + half),
         gradients=parameters * (_FP32 + half + accumulated),
         optimizer=parameters * 2 * _FP32 / split,
-        activations=_activations(model, layout) * wide,
-        logits=tokens * model.vocab_size / layout.tp * _LOGIT_COPIES * _FP32,
+        activations=_activations(model, layout) * wide * device.activations,
+        logits=tokens * model.vocab_size / layout.tp * device.logits * _FP32,
+        program=device.program + device.graph * model.num_hidden_layers,
     )
 
 

@@ -46,11 +46,15 @@ def training_lines(found: Training) -> Iterator[str]:
         "model",
         f"{_count(model.parameter_count)} parameters, {_scaled(found.compute.flops_a_token, _OPERATIONS)} a token",
     )
-    parts = (
-        ("weights", memory.weights), ("gradients", memory.gradients), ("optimizer", memory.optimizer),
-        ("activations", memory.activations), ("logits", memory.logits),
-    )  # fmt: skip
-    listed = ", ".join(f"{name} {_size(size)}" for name, size in parts)
+    parts = {
+        "weights": memory.weights,
+        "gradients": memory.gradients,
+        "optimizer": memory.optimizer,
+        "activations": memory.activations,
+        "logits": memory.logits,
+        "MindSpore": memory.program,
+    }
+    listed = ", ".join(f"{name} {_size(size)}" for name, size in parts.items() if size)
     yield _line("a device", f"{_size(memory.total)}: {listed}")
     for saving in found.savings:
         yield _line("", f"{_size(saving.bytes)} less with {saving.what} ({saving.price})")

@@ -254,3 +254,18 @@ def test_megabytes_of_trouble_take_no_time(text: str) -> None:
     start = time.process_time()
     judged(text)
     assert time.process_time() - start < 2
+
+
+def test_what_is_left_of_a_pdf_without_its_glyphs_is_dropped() -> None:
+    few, many = (Document(PLACE, ENGLISH, {"cid": count}) for count in (5, 60))
+    kept, dropped = filter_documents([few, many], Options())
+    assert kept is few
+    assert isinstance(dropped, Dropped)
+    assert (dropped.reason, dropped.detail.startswith(f"{60 / (60 + len(ENGLISH)):.1%}")) == ("hollow", True)
+
+
+def test_unassigned_characters_of_the_last_planes_are_garbage() -> None:
+    text = "".join(a + chr(0xE0200 + 7 * n) for n, a in enumerate(ENGLISH))
+    (dropped,) = filter_documents([Document(PLACE, text)], Options())
+    assert isinstance(dropped, Dropped)
+    assert dropped.reason == "garbled"

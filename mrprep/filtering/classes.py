@@ -83,8 +83,9 @@ _BEYOND = (
     (0x1D000, 0x1D7FF, Kind.SYMBOL),  # music, letters of mathematics
     (0x1EC00, 0x1FFFF, Kind.SYMBOL),  # emoji, mathematical Arabic
     (0x20000, 0x3FFFF, Kind.RARE_HAN),
-    (0x40000, 0xEFFFF, Kind.NOTHING),  # unassigned, variation selectors
-    (0xF0000, 0x10FFFF, Kind.GARBAGE),  # private-use planes
+    (0x40000, 0xDFFFF, Kind.GARBAGE),  # unassigned
+    (0xE0000, 0xE01EF, Kind.NOTHING),  # tags, variation selectors
+    (0xE01F0, 0x10FFFF, Kind.GARBAGE),  # unassigned, private-use planes
 )
 """Characters beyond the basic plane, by stretches."""
 _FIRST_LEVEL = (("gb2312", 0xB0, 0xD7), ("big5", 0xA4, 0xC6), ("euc_jp", 0xB0, 0xCF))

@@ -36,3 +36,8 @@ def too_much(reason: str, what: str, share: float, most: float) -> Complaint | N
     if share <= most:
         return None
     return Complaint(reason, f"{share:.1%} {what}, at most {most:.1%} wanted")
+
+
+def holes(taken: int, left: int, most: float) -> Complaint | None:
+    """Return the complaint that too many glyphs were taken out of a text that has ``left`` characters, or None."""
+    return too_much("hollow", "places where glyphs of a PDF were taken out", taken / max(1, taken + left), most)

@@ -28,11 +28,11 @@ from mrprep.filtering import (
     switches,
 )
 from mrprep.filtering.batch import Batch
-from mrprep.filtering.complaint import Complaint, Rule
+from mrprep.filtering.complaint import Complaint, Rule, holes
 from mrprep.filtering.profile import Profile
 from mrprep.options import Options as BaseOptions
 
-VERSION = 4
+VERSION = 5
 BATCH_CHARACTERS, BATCH_DOCUMENTS = 1 << 17, 2048
 """Documents are judged together until they come to one of these."""
 
@@ -67,6 +67,8 @@ class Options(BaseOptions):
     """Most characters in base64, hashes and hex dumps. Own choice."""
     max_word_length: float = 15
     """Longest mean word of a Latin text, punctuation counted. Gopher has 10; documentation reaches 13."""
+    max_holes: float = 0.1
+    """Most places where clean took ``(cid:12)`` out, of all that is left and they: what remains are stubs of words."""
     max_markup: float = 0.4
     """Most characters in HTML tags and entities, of all. For C4's code and brace rules."""
     max_repeated_lines: float = 0.45
@@ -178,7 +180,9 @@ def filter_documents(documents: Iterable[Document], options: Options) -> Iterato
         batch = Batch([document.text for document in taken], [document.may_be_piece for document in taken])
         complaints = _complaints(batch, checks)
         for index, document in enumerate(taken):
-            complaint = complaints.get(index)
+            complaint = complaints.get(index) or holes(
+                document.edits.get("cid", 0), len(document.text), options.max_holes
+            )
             yield Dropped(document, complaint.reason, complaint.detail) if complaint else document
 
 

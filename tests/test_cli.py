@@ -113,8 +113,9 @@ def prose(seed: int, length: int = 60) -> str:
     """Return some ``length`` words of English in an order of their own: no two seeds are near duplicates."""
     pick = random.Random(seed).choice
     return " ".join(
-        f"The {pick(KINDS)} {pick(NOUNS)} {pick(VERBS)} a {pick(NOUNS)} {pick(PLACES)} the {pick(KINDS)} {pick(NOUNS)}."
-        for _ in range(max(1, length // 10))
+        f"It was the {pick(KINDS)} {pick(NOUNS)} of the {pick(NOUNS)} that "
+        f"{pick(VERBS)} a {pick(NOUNS)} {pick(PLACES)} it."
+        for _ in range(max(1, length // 12))
     )
 
 

@@ -10,6 +10,8 @@ from mrprep.printable import printable
 _LINES = 12
 _CHARACTERS = 20_000
 """Of each text, from the first sentence on that differs, that are compared."""
+_SENTENCES = 200
+"""The same in sentences: equal ones cost the cube of their number."""
 _SHOWN = 160
 _TOKENS = 2000
 """Of a long sentence, from its first difference on, that are compared."""
@@ -44,7 +46,8 @@ def _compared(kept: str, removed: str) -> Iterator[list[str]]:
         within = text[start : len(text) - rest]
         sentences = _SENTENCE.split(within[:_CHARACTERS])
         cut = len(within) > _CHARACTERS and len(sentences) > 1
-        yield [each for each in (sentences[:-1] if cut else sentences) if each.strip()]
+        filled = [each for each in (sentences[:-1] if cut else sentences) if each.strip()]
+        yield filled[:_SENTENCES]
 
 
 def _same(one: Sequence[str], other: Sequence[str]) -> int:

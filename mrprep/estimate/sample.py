@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import xxhash
 
-from mrprep.document import BadRecord, Document
+from mrprep.document import Document
 from mrprep.engine.progress import bar
 from mrprep.plan import Plan
 from mrprep.sources.read import read
@@ -57,10 +57,6 @@ class Sample:
     """Documents in what was read."""
     bytes: int
     """Bytes of text in what was read, UTF-8."""
-    bad: int
-    """Records in it that are no documents."""
-    units: int
-    """Units that were read."""
 
 
 def draw(found: Plan, seed: int, share: float | None) -> Sample:
@@ -73,7 +69,7 @@ def draw(found: Plan, seed: int, share: float | None) -> Sample:
     """
     chosen = _chosen(found, seed)
     reservoir = _Reservoir(share)
-    sample = Sample([], 1.0, 1.0, 0, 0, 0, len(chosen))
+    sample = Sample([], 1.0, 1.0, 0, 0)
     consumed = _size(chosen)
     with bar(consumed, "sample") as shown:
         for number, unit in enumerate(chosen):
@@ -121,8 +117,6 @@ def _read(span: Span, unit: int, seed: int, reservoir: "_Reservoir", sample: Sam
             sample.bytes += size
             for take in _stretches(item, unit, seed, size):
                 reservoir.add(take)
-        elif isinstance(item, BadRecord):
-            sample.bad += 1
 
 
 def _stretches(document: Document, unit: int, seed: int, size: int) -> Iterator[Take]:

@@ -14,7 +14,7 @@ from mrprep.audit.trace import texts
 from mrprep.builddir.digest import digest
 from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import open_build
-from mrprep.building import build
+from mrprep.building.build import build
 from mrprep.config import command_line_sources, load_pipeline
 from mrprep.mindrecord.read import read_batches
 from mrprep.mindrecord.schema import schema

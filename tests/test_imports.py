@@ -111,7 +111,7 @@ def run_python(code: str) -> str:
 
 
 def test_neither_the_command_line_nor_a_worker_loads_mindspore() -> None:
-    modules = ["cli.app", "building", "stages.read", "stages.tokenize", "training.run"]
+    modules = ["cli.app", "building.build", "stages.read", "stages.tokenize", "training.run"]
     for module in (f"mrprep.{name}" for name in modules):
         assert run_python(f"import sys, {module}; print('mindspore' in sys.modules)").strip() == "False", module
 

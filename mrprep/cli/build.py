@@ -99,7 +99,7 @@ def build(
 
 
 def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> Any:
-    from mrprep.building import build
+    from mrprep.building.build import build
     from mrprep.cli.given import job_count
     from mrprep.cli.terminal import say
     from mrprep.request import RunOptions

@@ -72,7 +72,7 @@ def dedupe(
     DIR/documents holds them; mrprep why, mrprep verify and --against take DIR as they take a build.
     mrprep dedupe curve shows which pairs become candidates at a threshold.
     """
-    from mrprep.building import deduplicate
+    from mrprep.building.documents import deduplicate
     from mrprep.cli.given import absolute, given, job_count
     from mrprep.cli.terminal import say
     from mrprep.config import decontaminated, load_pipeline, only_dedupe, with_inputs

@@ -36,7 +36,7 @@ def mindrecord(
 
     Columns: input_ids, and labels where those are shifted by one. Rows that overlap by one token are joined.
     """
-    from mrprep.building import ImportedRows, import_rows
+    from mrprep.building.imports import ImportedRows, import_rows
     from mrprep.cli.given import given, job_count
     from mrprep.cli.terminal import say
     from mrprep.config import command_line_sources, load_pipeline

@@ -99,7 +99,7 @@ def _corpus(chosen: "Pipeline", seed: int, share: float | None, jobs: int, scan:
 
     removed = None
     if scan:
-        from mrprep.building import duplicate_share
+        from mrprep.building.scan import duplicate_share
 
         removed = duplicate_share(chosen, RunOptions(jobs), say)
     return plans.corpus(chosen, seed, share, sorted({1, jobs}), removed)

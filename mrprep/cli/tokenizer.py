@@ -21,7 +21,7 @@ def train(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --out.")] = False,
 ) -> None:
     """Clean, filter and deduplicate text as a build does, and train a vocabulary on a sample of what is left."""
-    from mrprep.building import train_tokenizer
+    from mrprep.building.vocabulary import train_tokenizer
     from mrprep.cli.given import given, job_count
     from mrprep.cli.terminal import say
     from mrprep.config import load_pipeline, with_inputs

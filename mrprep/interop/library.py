@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mrprep import building
 from mrprep.builddir.layout import VERDICT
 from mrprep.builddir.manifest import Build
 from mrprep.builddir.manifest import open_build as read_manifest
+from mrprep.building.build import build as build_phases
 from mrprep.config import load_pipeline, with_inputs
 from mrprep.errors import MrprepError, UsageError
 from mrprep.mindrecord.read import Columns, read_rows
@@ -182,5 +182,5 @@ def build(
         raise UsageError("no inputs: name files or folders of text, or a pipeline that has a [[source]]")
     workers = jobs or len(os.sched_getaffinity(0))
     switches = RunOptions(workers, overwrite=overwrite, strict=strict)
-    made = building.build(chosen, Path(out), switches, say)
+    made = build_phases(chosen, Path(out), switches, say)
     return OpenBuild(made.path, made.manifest)

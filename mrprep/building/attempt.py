@@ -1,0 +1,63 @@
+"""One attempt at a directory: what stands there is settled under a lock, and the phases run on what was left."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from mrprep.builddir.layout import work_of
+from mrprep.builddir.lock import locked
+from mrprep.builddir.manifest import Build
+from mrprep.config import Pipeline
+from mrprep.engine.executor import Pool
+from mrprep.engine.work import Work
+from mrprep.plan import Plan, plan
+from mrprep.request import Request, RunOptions, clear, settle
+from mrprep.stages import against, read
+
+Say = Callable[[str], None]
+Make = Callable[[Request, Plan, Path, RunOptions, Work], Build]
+
+
+def made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
+    """Make ``out`` of the sources of a pipeline, or take what stands there when it is what is asked for.
+
+    Args:
+        pipeline: what to do.
+        out: directory to make.
+        options: how it is run.
+        say: is given lines for the user.
+        form: what is made, in the fingerprint of the request.
+        make: runs the phases and publishes.
+
+    Raises:
+        MrprepError: the inputs, the options or what stands at ``out`` do not allow it.
+    """
+    against.refuse_as_output(pipeline.against, out)
+    found = plan(pipeline.source, out, strict=options.strict)
+    return made_of(found, pipeline, out, options, say, form, make)
+
+
+def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
+    """Make ``out`` of inputs that are listed already; else as ``made``."""
+    request = Request.of(pipeline, found, hashed=options.hash_inputs, form=form)
+    home = work_of(out)
+    with locked(home):
+        finished = settle(request, out, overwrite=options.overwrite, say=say)
+        if finished is None:
+            with working(request, home, options, say) as work:
+                finished = make(request, found, out, options, work)
+        elif options.strict:
+            read.refuse_unread([finished.path])
+        if not options.keep_work:
+            clear(home)
+    return finished
+
+
+@contextmanager
+def working(request: Request, home: Path, options: RunOptions, say: Say) -> Iterator[Work]:
+    """Yield the work in ``home``, with workers that end with it."""
+    pool = Pool(options.jobs)
+    try:
+        yield Work(home / "phases", pool, say, request.root)
+    finally:
+        pool.close()

@@ -1,0 +1,126 @@
+"""From the sources to the texts that are kept: the phases up to dedupe."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import orjson
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from mrprep.books import Texts
+from mrprep.builddir.tables import TextPart, numbered
+from mrprep.config import Pipeline
+from mrprep.engine.ledger import added
+from mrprep.engine.work import Work
+from mrprep.errors import MrprepError
+from mrprep.plan import Plan, listed
+from mrprep.printable import printable
+from mrprep.request import Request, RunOptions, refuse_changed
+from mrprep.sources.spans import Span, to_count, with_first_lines
+from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, paragraphs, read
+from mrprep.stages import filter as filtering
+
+
+def read_texts(work: Work, request: Request, found: Plan, options: RunOptions) -> Texts:
+    """Run the phases up to dedupe."""
+    pipeline = request.pipeline
+    names = [source.name for source in pipeline.source]
+    evaluation, told = _evaluation(work, pipeline)
+    parts = _read(work, pipeline, found, evaluation, strict=options.strict)
+    refuse_changed(request, listed(pipeline.source), work.path.parent, hashed=options.hash_inputs)
+    refuse_none_left(parts)
+    parts = _rewritten(work, pipeline, parts, names)
+    if "dedupe" not in pipeline.stages:
+        return Texts(parts, None, told)
+    held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
+    return Texts(parts, dedupe.run(work, parts, pipeline.dedupe, names, held), told)
+
+
+def _evaluation(work: Work, pipeline: Pipeline) -> tuple[Path | None, dict[str, int]]:
+    """Return the directory of the index of evaluation sets, if they are looked for, and what to tell of it."""
+    if decontaminate.STAGE not in pipeline.stages:
+        return None, {}
+    index = decontaminate.index(work, pipeline.decontaminate)
+    return index, decontaminate.told(index, pipeline.decontaminate)
+
+
+def _rewritten(work: Work, pipeline: Pipeline, parts: list[TextPart], names: Sequence[str]) -> list[TextPart]:
+    """Run the stages that change texts after all documents are seen; what dedupe comes after makes its sketch."""
+
+    def following(stage: str) -> dedupe.Options | None:
+        stages = pipeline.stages
+        return pipeline.dedupe if stages[stages.index(stage) + 1] == "dedupe" else None
+
+    if boilerplate.STAGE in pipeline.stages:
+        parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following(boilerplate.STAGE))
+    if paragraphs.STAGE in pipeline.stages:
+        parts = paragraphs.run(work, parts, pipeline.paragraphs, following(paragraphs.STAGE))
+    return parts
+
+
+def refuse_none_left(parts: Sequence[TextPart]) -> None:
+    """Stop when the map stages have left nothing to build from.
+
+    Raises:
+        MrprepError: so it is; what became of the records is said.
+    """
+    if sum(part.rows for part in parts):
+        return
+    counts = added([orjson.loads((part.path / "counts.json").read_bytes()) for part in parts])
+    reasons = {why: n for of_stage in counts["left_out"].values() for why, n in of_stage.items()}
+    said = ", ".join(f"{why} {n}" for why, n in sorted(reasons.items())) or "none"
+    raise MrprepError(
+        f"no document is left to build from: {counts['records']} records were read; left out: {said}{_unread(parts)}; "
+        "give other inputs, or a --pipeline that keeps them, such as raw"
+    )
+
+
+def _unread(parts: Sequence[TextPart]) -> str:
+    """Return a clause that names the first files that could not be read, empty if all could."""
+    tables = (pq.read_table(part.path / "files.parquet", filters=pc.field("problem") != "") for part in parts)
+    problems = [
+        f"{printable(row['path'])}: {printable(row['problem'])}" for table in tables for row in table.to_pylist()
+    ]
+    more = f", and {len(problems) - 3} more files" if len(problems) > 3 else ""
+    return f"; not read: {', '.join(problems[:3])}{more}" if problems else ""
+
+
+def _read(work: Work, pipeline: Pipeline, found: Plan, evaluation: Path | None, *, strict: bool) -> list[TextPart]:
+    settings = {
+        "version": read.VERSION,
+        "sources": [source.model_dump(mode="json", exclude={"path", "weight"}) for source in pipeline.source],
+        "stages": pipeline.stages,
+        "clean": {"version": clean.VERSION, **pipeline.clean.model_dump(mode="json")},
+        "filter": {"version": filtering.VERSION, **pipeline.filter.model_dump(mode="json")},
+        "dedupe": dedupe.sketch_settings(pipeline.dedupe),
+        "decontaminate": decontaminate.settings(pipeline.decontaminate),
+    }
+    units = [
+        read.ReadUnit(
+            spans,
+            found.unit,
+            pipeline.stages,
+            pipeline.clean,
+            pipeline.filter,
+            pipeline.dedupe,
+            pipeline.decontaminate,
+            evaluation,
+            strict=strict,
+        )
+        for spans in _with_lines(work, found)
+    ]
+    weights = [sum(span.size for span in unit.spans) for unit in units]
+    paths = work.in_parts("read", units, read.read_unit, settings=settings, weights=weights)
+    if strict:
+        read.refuse_unread(paths)
+    return numbered(paths)
+
+
+def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:
+    """Return the units with line numbers that count from the start of each file."""
+    spans = to_count(found.units)
+    if not spans:
+        return found.units
+    weights = [span.size for span in spans]
+    done = work("lines", spans, read.count_unit, settings={"version": read.VERSION}, weights=weights)
+    return with_first_lines(found.units, [int((path / "lines").read_text()) for path in done])

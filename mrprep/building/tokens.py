@@ -1,0 +1,79 @@
+"""From the texts that are kept to shards: vocabulary, tokenize, split and shard."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from mrprep.books import Shard
+from mrprep.builddir.tables import TextPart
+from mrprep.config import Pipeline
+from mrprep.engine.work import Work
+from mrprep.stages import pack, shard, tokenize
+
+
+def vocabulary_of(work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdict: Path | None) -> Path:
+    """Return the directory of the vocabulary: trained on the documents that are kept, or a copy of the given one."""
+    unit = tokenize.VocabularyUnit(tuple(parts), verdict, pipeline.tokenize, pipeline.seed)
+    settings = {"seed": pipeline.seed, **tokenize.settings(pipeline.tokenize)}
+    return work("vocabulary", [unit], tokenize.train_vocabulary, settings=settings)[0]
+
+
+def tokenized(
+    work: Work,
+    pipeline: Pipeline,
+    parts: Sequence[TextPart],
+    verdict: Path | None,
+    vocabulary: Path,
+    *,
+    stored: bool = False,
+) -> list[Path]:
+    """Return the tokens of each text part; ``stored``: the ids are in the parts, as an import leaves them."""
+    weights = tuple((source.name, source.weight) for source in pipeline.source)
+    units = [
+        tokenize.TokenizeUnit(
+            part=part,
+            verdict=verdict,
+            model=vocabulary / tokenize.MODEL,
+            seed=pipeline.seed,
+            weights=weights,
+            add_bos=pipeline.tokenize.add_bos,
+            eod=pipeline.tokenize.eod,
+            stored=stored,
+        )
+        for part in parts
+    ]
+    settings = {"version": tokenize.VERSION, "seed": pipeline.seed, "weights": weights}
+    return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=sizes(parts))
+
+
+def sizes(parts: Sequence[TextPart]) -> list[int]:
+    """Return the bytes of each part's texts, by which the largest is worked on first."""
+    return [(part.path / "text.parquet").stat().st_size for part in parts]
+
+
+def sharded(
+    work: Work, pipeline: Pipeline, tokens: Sequence[Path], vocabulary: Path
+) -> tuple[dict[str, Any], list[Shard]]:
+    """Pack and write the shards; return what the split decided, and them."""
+    packing, options = pipeline.pack, pipeline.shard.model_copy(update={"seed": pipeline.seed})
+    settings = {
+        "pack": {"version": pack.VERSION, **packing.model_dump(mode="json")},
+        "shard": {"version": shard.VERSION, **options.model_dump(mode="json")},
+    }
+    split = work("split", [shard.SplitUnit(tuple(tokens), packing, options)], shard.split_unit, settings=settings)[0]
+    facts = orjson.loads((vocabulary / tokenize.FACTS).read_bytes())
+    units = shard.shard_units(
+        split,
+        tokens,
+        packing,
+        options,
+        pad_id=facts["pad_id"],
+        eod_id=facts["eod_id"],
+        bos=pipeline.tokenize.add_bos,
+    )
+    sizes = [unit.bound.tokens for unit in units]
+    done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
+    shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
+    return orjson.loads((split / "split.json").read_bytes()), shards

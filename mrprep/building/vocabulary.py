@@ -1,0 +1,33 @@
+"""`mrprep tokenizer train`: the vocabulary that a build would train, as a file."""
+
+from pathlib import Path
+
+from mrprep.builddir.layout import work_of
+from mrprep.builddir.lock import locked
+from mrprep.builddir.publish import place
+from mrprep.building.attempt import Say, working
+from mrprep.building.texts import read_texts
+from mrprep.building.tokens import vocabulary_of
+from mrprep.config import Pipeline
+from mrprep.plan import plan
+from mrprep.request import Request, RunOptions, clear, settle_work
+from mrprep.stages import tokenize
+
+
+def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> None:
+    """Train a vocabulary on the sources of a pipeline, as a build would, and write it to the file ``out``.
+
+    Raises:
+        MrprepError: the inputs or the options do not allow it.
+    """
+    found = plan(pipeline.source, out, strict=options.strict)
+    request = Request.of(pipeline, found, hashed=options.hash_inputs)
+    home = work_of(out)
+    with locked(home):
+        settle_work(request, home, overwrite=options.overwrite, say=say)
+        with working(request, home, options, say) as work:
+            texts = read_texts(work, request, found, options)
+            vocabulary = vocabulary_of(work, pipeline, texts.parts, texts.verdict)
+            place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)
+        if not options.keep_work:
+            clear(home)

@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-PACKAGES = {"langid": "py3langid", "ftfy": "ftfy", "html": "trafilatura"}
+PACKAGES = {"langid": "py3langid", "ftfy": "ftfy", "html": "trafilatura", "hf": "tokenizers", "tiktoken": "tiktoken"}
 """Extra of mrprep -> the package it brings."""
 
 

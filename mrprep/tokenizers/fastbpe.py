@@ -26,11 +26,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.tokenizers.model_file import ModelFile, PieceType
+from mrprep.tokenizers.model_file import SPACE, ModelFile, PieceType
 
 LARGE, GROWTH = 240 << 20, 40 << 20
 """A model is opened anew when the process is larger than LARGE and has grown by GROWTH since it was last opened."""
-SPACE = "\u2581"
 MAX_RISKY = 16
 
 PROBES: tuple[str, ...] = (

@@ -12,8 +12,11 @@ from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 
+import numpy as np
+
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+from mrprep.tokenizers.protocol import PieceKind, Pieces
 
 MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 CHECK_SECONDS = 60
@@ -39,6 +42,18 @@ class PieceType(IntEnum):
     BYTE = 6
 
 
+SPACE = "\u2581"
+"""Stands for a space in pieces."""
+KINDS: dict[int, PieceKind] = {
+    PieceType.NORMAL: "normal",
+    PieceType.UNKNOWN: "unknown",
+    PieceType.CONTROL: "control",
+    PieceType.USER_DEFINED: "user_defined",
+    PieceType.UNUSED: "unused",
+    PieceType.BYTE: "byte",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class ModelFile:
     """The parts of a model file that decide what may be done with it."""
@@ -60,6 +75,17 @@ class ModelFile:
     def of_type(self, kind: PieceType) -> frozenset[int]:
         """Return the ids of all pieces of a type."""
         return frozenset(i for i, own in enumerate(self.types) if own == kind)
+
+    def as_pieces(self) -> Pieces:
+        """Return the pieces as bytes."""
+        raw = (_raw(piece, kind) for piece, kind in zip(self.pieces, self.types, strict=True))
+        return Pieces(tuple(raw), tuple(KINDS[kind] for kind in self.types), np.array(self.scores, np.float64))
+
+
+def _raw(piece: str, kind: int) -> bytes:
+    if kind == PieceType.BYTE:
+        return bytes([int(piece[3:5], 16)])
+    return (piece.replace(SPACE, " ") if kind in (PieceType.NORMAL, PieceType.USER_DEFINED) else piece).encode()
 
 
 def read_model(path: Path) -> ModelFile:

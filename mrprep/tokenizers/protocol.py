@@ -1,13 +1,29 @@
 """What every tokenizer offers the stages, whatever family it is of."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 Ids = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
+
+PieceKind = Literal["normal", "control", "byte", "user_defined", "unknown", "unused"]
+"""``byte``: one byte of a character that has no piece. ``unused``: an id that neither a text nor we ever write."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pieces:
+    """A vocabulary, one entry an id, in the same terms for every family."""
+
+    bytes: tuple[bytes, ...]
+    """What the id adds to a text: spaces as spaces, whatever marker the file has for them; may end within a
+    character. Of ``control``, ``unknown`` and ``unused`` ids it is their name, which stands for no text."""
+    kinds: tuple[PieceKind, ...]
+    scores: npt.NDArray[np.float64]
+    """float64[vocab]: as the file has them, or minus the rank of the merge that makes the piece; 0 without one."""
 
 
 class Tokenizer(Protocol):
@@ -53,6 +69,9 @@ class Tokenizer(Protocol):
 
     def piece(self, token: int) -> str:
         """Return the piece of one id as the vocabulary has it."""
+
+    def pieces(self) -> Pieces:
+        """Return all pieces as bytes, with their kinds and scores."""
 
     def facts(self) -> dict[str, Any]:
         """Return what a manifest keeps: plain values, the same for the same model file and choice of EOD."""

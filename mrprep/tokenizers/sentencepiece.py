@@ -17,7 +17,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.tokenizers.fastbpe import FastBpe, open_fast
 from mrprep.tokenizers.model_file import ModelFile, PieceType, check_foreign, no_model, read_model
-from mrprep.tokenizers.protocol import Ids, Offsets, Tokenizer
+from mrprep.tokenizers.protocol import Ids, Offsets, Pieces, Tokenizer
 
 
 def open_sentencepiece(path: Path, *, eod: str | None = None, checked: bool = False) -> Tokenizer:
@@ -91,6 +91,10 @@ class _SentencePiece:
     def piece(self, token: int) -> str:
         """See Tokenizer."""
         return self._model.pieces[token]
+
+    def pieces(self) -> Pieces:
+        """See Tokenizer."""
+        return self._model.as_pieces()
 
     def facts(self) -> dict[str, Any]:
         """See Tokenizer."""

@@ -2,7 +2,14 @@
 
 from importlib.util import find_spec
 
-PACKAGES = {"langid": "py3langid", "ftfy": "ftfy", "html": "trafilatura", "hf": "tokenizers", "tiktoken": "tiktoken"}
+PACKAGES = {
+    "langid": "py3langid",
+    "ftfy": "ftfy",
+    "html": "trafilatura",
+    "hf": "tokenizers",
+    "tiktoken": "tiktoken",
+    "interop": "torch",
+}
 """Extra of mrprep -> the package it brings."""
 
 

@@ -42,6 +42,7 @@ LAYERS = [
         "preview",
         "training",
         "interop",
+        "conversion",
         "report",
         "doctor",
         "estimate",

@@ -58,7 +58,15 @@ def test_a_config_json_is_read_and_written_back(tmp_path):
         ({"max_position_embeddings": 63}, "63.*64"),
         ({"mlp_bias": True}, "mlp_bias True"),
         ({"model_type": "gpt2"}, "model_type gpt2"),
-        ({"use_sliding_window": True}, "use_sliding_window True"),
+        ({"model_type": "mixtral"}, "model_type mixtral is not supported; known: llama, mistral, qwen2, qwen3"),
+        ({"hidden_act": "gelu"}, "hidden_act gelu is not supported; known: silu"),
+        ({"num_local_experts": 8}, "num_local_experts 8: a mixture of experts"),
+        ({"quantization_config": {"bits": 4}}, "quantization_config.* is not supported"),
+        ({"model_type": "mistral", "max_position_embeddings": 8192}, "sliding_window 4096 is shorter than .* 8192"),
+        (
+            {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 32, "max_window_layers": 0},
+            "sliding_window 32 is shorter than max_position_embeddings 64.*: set max_position_embeddings to 32",
+        ),
         ({"rope_scaling": {"type": "linear"}}, r"rope_scaling.linear.factor"),
         ({"rope_scaling": {"rope_type": "longrope", "factor": 2}}, "longrope"),
         (
@@ -89,6 +97,20 @@ def test_ids_that_agree_or_are_not_given_pass(tmp_path):
     for given in ({"eos_token_id": 2, "pad_token_id": 0}, {"eos_token_id": [9, 2]}, {"pad_token_id": None}, {}):
         assert presets.resolve(_file(tmp_path, **given), 100, 64, eod_id=2, pad_id=0).vocab_size == 100
     assert presets.resolve(_file(tmp_path, pad_token_id=2), 100, 64, eod_id=2, pad_id=None).vocab_size == 100
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model_type": "mistral", "sliding_window": None, "max_position_embeddings": 8192},
+        {"model_type": "mistral", "sliding_window": 64},
+        {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 32},  # from layer 28 on, and there is one
+        {"model_type": "qwen3", "use_sliding_window": False, "sliding_window": 32, "max_window_layers": 0},
+        {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 8, "layer_types": ["full_attention"]},
+    ],
+)
+def test_a_window_that_no_row_reaches_past_is_no_window(tmp_path, given):
+    assert presets.resolve(_file(tmp_path, **given), 100, 64).vocab_size == 100
 
 
 def test_what_transformers_takes_for_absent_is_taken(tmp_path):

@@ -93,5 +93,8 @@ def test_weights_of_another_shape_or_missing_are_named(tmp_path):
     name = "model.layers.1.mlp.up_proj.weight"
     with pytest.raises(MrprepError, match=rf"{name} of shape \[352, 64\], the model \[352, 128\]"):
         put(weights | {name: weights[name][:, :64]}, model, tmp_path)
-    with pytest.raises(MrprepError, match=f"has no {name}"):
+    with pytest.raises(
+        MrprepError,
+        match=rf"has no {name}, which its config promises: the nearest name there is model\.layers\.0\.mlp\.up_proj",
+    ):
         put({n: w for n, w in weights.items() if n != name}, model, tmp_path)

@@ -1,4 +1,4 @@
-"""Whose weights are taken, and with which tokenizer. No MindSpore, no real weights."""
+"""Whose weights are taken, and with which tokenizer. No MindSpore, no trained weights."""
 
 import json
 
@@ -24,7 +24,7 @@ def _save(run, step, tokenizer="aa"):
     state = checkpoint.LoopState(
         step=step, rows=4, tokens=4, seed=1, global_batch=4, manifest_sha256="ab", tokenizer_sha256=tokenizer
     )
-    weights = {"model.norm.weight": np.ones(3, np.float32)}
+    weights = {name: np.zeros(shape, np.float32) for name, shape in CONFIG.shapes().items()}
     snapshot = checkpoint.Snapshot(state, weights, {"step": np.ones(1, np.float32)}, CONFIG.to_hf(1, 2, None))
     return checkpoint.save(run / "checkpoints", snapshot, keep=9)
 

@@ -26,6 +26,7 @@ from mrprep.cli import (
     tokenizer,
     train,
     verify,
+    weights,
     why,
 )
 from mrprep.errors import BugError, MrprepError
@@ -73,6 +74,7 @@ app.add_typer(dedupe.app, name="dedupe")
 app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(export.app, name="export")
 app.add_typer(import_.app, name="import")
+app.add_typer(weights.app, name="weights")
 
 
 @app.callback(invoke_without_command=True)

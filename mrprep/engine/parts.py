@@ -66,6 +66,13 @@ def sync(path: Path) -> None:
         os.close(handle)
 
 
+def open_to_others(path: Path) -> None:
+    """Give a file the mode that the umask has for new ones, where a library made it for its owner alone."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    path.chmod(0o666 & ~mask)
+
+
 def run_whole(function: WholeUnit, unit: Any, final: Path) -> None:
     """Run a function that writes everything into one directory; nothing to do where it is published already."""
     if final.exists():

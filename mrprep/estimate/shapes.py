@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from mrprep.training.config import ModelConfig, read_config
+from mrprep.training.config import ModelConfig
+from mrprep.training.config_json import read_config
 from mrprep.training.presets import PRESETS, resolve
 
 _VOCABULARY = 32_000

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.engine.parts import open_to_others
 from mrprep.errors import BugError, MrprepError
 from mrprep.mindrecord import core
 from mrprep.mindrecord.checksum import Checksum, Written
@@ -47,9 +48,8 @@ def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Writte
         _index(file)
     except (OSError, RuntimeError) as error:
         raise _failure(file, error) from error
-    mode = 0o666 & ~_umask()
     for path in (file, index_of(file)):
-        path.chmod(mode)
+        open_to_others(path)
     return sums.written()
 
 
@@ -107,9 +107,3 @@ def _failure(file: Path, error: Exception) -> MrprepError:
     if getattr(error, "errno", None) == errno.ENOSPC or shutil.disk_usage(file.parent).free < _ROOM:
         return MrprepError(f"{where}: no space left on the disk; free some and run the same command again")
     return MrprepError(f"{where} cannot be written ({reason(error)}): mend that and run the same command again")
-
-
-def _umask() -> int:
-    mask = os.umask(0o022)
-    os.umask(mask)
-    return mask

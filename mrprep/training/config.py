@@ -1,24 +1,27 @@
-"""Shapes of models: the Llama family (Llama, Qwen2, Qwen3), read from and written as a Hugging Face ``config.json``."""
+"""Shapes of models: the Llama family (Llama, Mistral, Qwen2, Qwen3), in the words of a Hugging Face ``config.json``."""
 
-import json
-from pathlib import Path
+import math
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, model_validator
 
-from mrprep.errors import MrprepError
 from mrprep.options import Options
-from mrprep.printable import printable
 from mrprep.training.rope import RopeScaling
 
-_ARCHITECTURES = {"llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM", "qwen3": "Qwen3ForCausalLM"}
+ARCHITECTURES = {
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+}
+"""Model types -> the class of ``transformers``."""
 
 
 class ModelConfig(Options):
     """A decoder of the Llama family; the fields bear the names of Hugging Face's ``config.json``."""
 
-    model_type: Literal["llama", "qwen2", "qwen3"] = "llama"
-    """Qwen2 adds a bias to queries, keys and values; Qwen3 norms the heads of queries and keys."""
+    model_type: Literal["llama", "mistral", "qwen2", "qwen3"] = "llama"
+    """Mistral is a Llama here; Qwen2 has a bias on queries, keys and values; Qwen3 norms heads of queries and keys."""
     vocab_size: int = Field(ge=1)
     """Rows of the embedding."""
     hidden_size: int = Field(ge=1)
@@ -75,14 +78,40 @@ class ModelConfig(Options):
         """Whether each head of queries and keys is normed."""
         return self.model_type == "qwen3"
 
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Return the shape of each trained array, by Hugging Face's names, in the order of the forward pass."""
+        d, inner, vocabulary = self.hidden_size, self.intermediate_size, self.vocab_size
+        block: dict[str, tuple[int, ...]] = {"input_layernorm.weight": (d,), **self._attention_shapes()}
+        block |= {"post_attention_layernorm.weight": (d,), "mlp.gate_proj.weight": (inner, d)}
+        block |= {"mlp.up_proj.weight": (inner, d), "mlp.down_proj.weight": (d, inner)}
+        layers = range(self.num_hidden_layers)
+        return {
+            "model.embed_tokens.weight": (vocabulary, d),
+            **{f"model.layers.{layer}.{name}": shape for layer in layers for name, shape in block.items()},
+            "model.norm.weight": (d,),
+            **({} if self.tie_word_embeddings else {"lm_head.weight": (vocabulary, d)}),
+        }
+
+    def _attention_shapes(self) -> dict[str, tuple[int, ...]]:
+        d, q, kv = self.hidden_size, self.num_attention_heads * self.head_dim, self.num_key_value_heads * self.head_dim
+        found: dict[str, tuple[int, ...]] = {}
+        for name, rows, columns, biased in (
+            ("q_proj", q, d, self.qkv_bias),
+            ("k_proj", kv, d, self.qkv_bias),
+            ("v_proj", kv, d, self.qkv_bias),
+            ("o_proj", d, q, self.output_bias),
+        ):
+            found[f"self_attn.{name}.weight"] = (rows, columns)
+            if biased:
+                found[f"self_attn.{name}.bias"] = (rows,)
+        if self.head_norms:
+            found |= {f"self_attn.{name}.weight": (self.head_dim,) for name in ("q_norm", "k_norm")}
+        return found
+
     @property
     def parameter_count(self) -> int:
         """Trained numbers, norms and embeddings counted, a tied embedding once."""
-        d, q, kv = self.hidden_size, self.num_attention_heads * self.head_dim, self.num_key_value_heads * self.head_dim
-        biases = (q + 2 * kv) * self.qkv_bias + d * self.output_bias
-        norms = 2 * d + 2 * self.head_dim * self.head_norms
-        embeddings = self.vocab_size * d * (1 if self.tie_word_embeddings else 2)
-        return self._matrices - self.vocab_size * d + self.num_hidden_layers * (biases + norms) + embeddings + d
+        return sum(math.prod(shape) for shape in self.shapes().values())
 
     @property
     def _matrices(self) -> int:
@@ -102,85 +131,15 @@ class ModelConfig(Options):
     def to_hf(self, bos_id: int | None, eod_id: int, pad_id: int | None) -> dict[str, Any]:
         """Return the ``config.json`` with which ``transformers`` loads the weights."""
         return {
-            "architectures": [_ARCHITECTURES[self.model_type]],
+            "architectures": [ARCHITECTURES[self.model_type]],
             **self.model_dump(exclude={"rope_scaling"}),
             "rope_scaling": self.rope_scaling.model_dump(exclude_none=True) if self.rope_scaling else None,
             "hidden_act": "silu",
             "mlp_bias": False,
             "use_sliding_window": False,
+            "sliding_window": None,
             "bos_token_id": bos_id,
             "eos_token_id": eod_id,
             "pad_token_id": pad_id,
             "torch_dtype": "float32",
         }
-
-
-_SERVED = {  # what a config.json can say besides shapes, with the only values the model has
-    "model_type": tuple(_ARCHITECTURES),
-    "hidden_act": ("silu",),
-    "mlp_bias": (False,),
-    "use_sliding_window": (False,),
-    "attention_dropout": (0,),
-    "partial_rotary_factor": (None, 1),
-}
-
-
-def read_config(path: Path) -> ModelConfig:
-    """Return the shape that a Hugging Face ``config.json`` describes.
-
-    Raises:
-        MrprepError: it is none of a Llama, Qwen2 or Qwen3, or asks for what the model does not have.
-    """
-    try:
-        raw = _read(path)
-        for key, values in _SERVED.items():
-            if key in raw and raw[key] not in values:
-                raise MrprepError(f"{printable(str(path))}: {key} {printable(str(raw[key]))} is not supported")
-        return ModelConfig.model_validate({k: v for k, v in _filled(raw).items() if k in ModelConfig.model_fields})
-    except ValidationError as error:
-        raise MrprepError(f"{printable(str(path))}: {_fault(error)}") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise MrprepError(f"{printable(str(path))} is no Llama config.json: {printable(str(error), 300)}") from None
-
-
-def _fault(error: ValidationError) -> str:
-    """Say which key is wrong first, and what is wanted of it."""
-    item = error.errors()[0]
-    key = printable(".".join(str(part) for part in item["loc"]))
-    said = item["msg"].removeprefix("Value error, ")
-    if item["type"] == "missing":
-        return f"there is no {key}, which a model needs"
-    if item["type"] == "value_error":
-        return f"{key}: {said}" if key else said
-    return f"{key} is {printable(repr(item['input']), 40)}: {said[:1].lower()}{said[1:]}"
-
-
-def stated_ids(path: Path) -> tuple[list[int], int | None]:
-    """Return the ids that a ``config.json`` gives for the end of a document, there may be several, and for padding."""
-    raw = _read(path)
-    ends, pad = raw.get("eos_token_id"), raw.get("pad_token_id")
-    listed = ends if isinstance(ends, list) else [] if ends is None else [ends]
-    return listed, pad
-
-
-def _read(path: Path) -> dict[str, Any]:
-    raw = json.loads(path.read_bytes())
-    if not isinstance(raw, dict):
-        raise TypeError("it holds no object")
-    return raw
-
-
-def _filled(raw: dict[str, Any]) -> dict[str, Any]:
-    """Fill in what ``transformers`` takes for absent, and lay ``rope_parameters``, its newer name, out as before."""
-    absent = {"rms_norm_eps": 1e-6, "num_key_value_heads": raw.get("num_attention_heads")}
-    if raw.get("model_type") == "qwen3":
-        absent["head_dim"] = 128
-    filled = absent | {key: value for key, value in raw.items() if value is not None}
-    rope = dict(raw.get("rope_parameters") or raw.get("rope_scaling") or {})
-    filled["rope_theta"] = rope.pop("rope_theta", filled.get("rope_theta", 10000.0))
-    kind = rope.pop("type", None)
-    rope.setdefault("rope_type", kind or "default")
-    if rope["rope_type"] in ("llama3", "yarn"):
-        rope.setdefault("original_max_position_embeddings", raw.get("max_position_embeddings"))
-    filled["rope_scaling"] = None if rope["rope_type"] == "default" else rope
-    return filled

@@ -6,7 +6,8 @@ from pathlib import Path
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training.checkpoint import silent
-from mrprep.training.config import ModelConfig, read_config
+from mrprep.training.config import ModelConfig
+from mrprep.training.config_json import read_config
 from mrprep.training.presets import resolve
 from mrprep.training.shards import TrainingShards
 from mrprep.training.weights import origin_of

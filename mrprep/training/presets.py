@@ -4,7 +4,8 @@ from pathlib import Path
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training.config import ModelConfig, read_config, stated_ids
+from mrprep.training.config import ModelConfig
+from mrprep.training.config_json import read_config, stated_ids
 
 _SHAPES: dict[str, tuple[int, int, int, int, int, bool]] = {
     # name: width, feed-forward, layers, heads, key-value heads, tied

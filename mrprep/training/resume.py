@@ -6,14 +6,13 @@ from pathlib import Path
 import mindspore as ms
 from mindspore import Tensor, amp
 
-from mrprep.errors import MrprepError
-from mrprep.printable import printable
 from mrprep.training import checkpoint
+from mrprep.training.keys import check_keys, read_fitting
 from mrprep.training.model import Llama
 from mrprep.training.optimizer import AdamW
 from mrprep.training.settings import Settings
 from mrprep.training.spikes import Limits, Recent, Seen
-from mrprep.training.tensors import Arrays, read_tensors
+from mrprep.training.tensors import Arrays
 from mrprep.training.zero import ShardedAdamW
 
 
@@ -60,7 +59,7 @@ def load(
     found = checkpoint.latest(settings.run / "checkpoints")
     if found is None:
         if settings.init_from is not None:
-            put(read_tensors(settings.init_from), model, settings.init_from)
+            put(read_fitting(settings.init_from, settings.model), model, settings.init_from)
         return Standing(Recent())
     path, state = found
     weights, moments = checkpoint.load(path)
@@ -79,15 +78,10 @@ def put(weights: Arrays, model: Llama, path: Path) -> None:
     """Give a model its weights; ``path`` is where they were read.
 
     Raises:
-        MrprepError: one is missing, or of another shape than the model's; both are named.
+        MrprepError: they are not the model's, see ``check_keys``.
     """
-    for parameter in model.trainable_params():
-        if parameter.name not in weights:
-            raise MrprepError(f"{printable(str(path))} has no {parameter.name}: its config.json promises it")
-        found, wanted = weights[parameter.name].shape, tuple(parameter.shape)
-        if found != wanted:
-            raise MrprepError(
-                f"{printable(str(path))} has {parameter.name} of shape {list(found)}, the model {list(wanted)}: "
-                "its config.json is of another model"
-            )
+    parameters = model.trainable_params()
+    shapes = {name: array.shape for name, array in weights.items()}
+    check_keys(shapes, {parameter.name: tuple(parameter.shape) for parameter in parameters}, path)
+    for parameter in parameters:
         parameter.set_data(Tensor(weights[parameter.name]))

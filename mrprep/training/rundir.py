@@ -11,7 +11,7 @@ from pathlib import Path
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import changes, checkpoint, metrics
-from mrprep.training.config import read_config
+from mrprep.training.config_json import read_config
 from mrprep.training.mixture import Mixture
 from mrprep.training.settings import Settings
 from mrprep.training.weights import Origin

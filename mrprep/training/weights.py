@@ -7,8 +7,10 @@ from pathlib import Path
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import checkpoint
-from mrprep.training.config import ModelConfig, read_config
-from mrprep.training.tensors import SINGLE, Arrays, has_weights, read_tensors
+from mrprep.training.config import ModelConfig
+from mrprep.training.config_json import read_config
+from mrprep.training.keys import read_fitting
+from mrprep.training.tensors import SINGLE, Arrays, has_weights
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +57,11 @@ def read_weights(path: Path, say: Callable[[str], None] = checkpoint.silent) -> 
     ``say`` hears of damaged checkpoints that are passed over.
 
     Raises:
-        MrprepError: neither; a checkpoint that was named is damaged; or the files are not those of a Llama.
+        MrprepError: neither; a checkpoint that was named is damaged; or the files are not those of the shape they say.
     """
     origin = origin_of(path, say)
-    return Weights(origin, read_config(origin.path / "config.json"), read_tensors(origin.path))
+    config = read_config(origin.path / "config.json")
+    return Weights(origin, config, read_fitting(origin.path, config))
 
 
 def origin_of(path: Path, say: Callable[[str], None] = checkpoint.silent) -> Origin:
@@ -78,7 +81,7 @@ def origin_of(path: Path, say: Callable[[str], None] = checkpoint.silent) -> Ori
     if not has_weights(path):
         raise MrprepError(
             f"{printable(str(path))} is no run with a sound checkpoint, and holds no {SINGLE}: name the --out of "
-            "mrprep train, or a directory of weights"
+            "mrprep train, a directory of weights, or what mrprep weights import made of those of other programs"
         )
     return Origin(path)
 

@@ -1,0 +1,60 @@
+"""PyTorch's own files of weights, read by ``torch.load(weights_only=True)`` and by nothing else."""
+
+import pickle
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mrprep import extras
+from mrprep.errors import MrprepError
+from mrprep.printable import printable
+from mrprep.training.tensors import Stored
+
+if TYPE_CHECKING:
+    import torch
+
+
+def open_torch(file: Path) -> Iterator[tuple[str, Stored]]:
+    """Yield the tensors of a ``.bin`` or ``.pth`` file, mapped where it is a zip file, as all since 2020 are.
+
+    Raises:
+        MrprepError: torch is not installed; the file is damaged, or holds something else than weights.
+    """
+    shown = printable(str(file))
+    if not extras.has("interop"):
+        raise MrprepError(f"{shown} {extras.advice('interop')}")
+    held = _load(file)
+    if not isinstance(held, dict):
+        raise MrprepError(f"{shown} holds no weights by name")
+    for name, tensor in held.items():
+        yield str(name), _stored(tensor, f"{shown}: {printable(str(name))}")
+
+
+def _load(file: Path) -> Any:
+    import torch
+
+    try:
+        try:
+            return torch.load(file, map_location="cpu", weights_only=True, mmap=True)
+        except RuntimeError:  # not a zip file
+            return torch.load(file, map_location="cpu", weights_only=True)
+    except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise MrprepError(
+            f"{printable(str(file))} cannot be read as weights alone ({printable(lines[0])}): it is damaged, or holds "
+            "more than tensors; files of safetensors are read without torch"
+        ) from None
+
+
+def _stored(tensor: "torch.Tensor", where: str) -> Stored:
+    import torch
+
+    kinds = {torch.float64: "F64", torch.float32: "F32", torch.float16: "F16", torch.bfloat16: "BF16"}
+    if not isinstance(tensor, torch.Tensor) or tensor.dtype not in kinds:
+        what = getattr(tensor, "dtype", type(tensor).__name__)
+        raise MrprepError(f"{where} is {printable(str(what))}, no weight: fp32, fp16, bf16 and fp64 are read")
+    bits = tensor.detach().contiguous()
+    import numpy as np
+
+    raw = bits.view(torch.int16).numpy().view(np.uint16) if tensor.dtype == torch.bfloat16 else bits.numpy()
+    return Stored(kinds[tensor.dtype], raw)

@@ -31,7 +31,7 @@ with atheris.instrument_imports(include=["mrprep.sources"]):
 
     from mrprep.sources import charsets  # noqa: F401  (loaded late otherwise, and then not instrumented)
 
-FORMATS = ("jsonl", "json", "txt", "jsonl.gz", "jsonl.zst", "txt.bz2", "txt.xz", "parquet")
+FORMATS = ("jsonl", "json", "txt", "jsonl.gz", "jsonl.zst", "txt.bz2", "txt.xz", "parquet", "arrow")
 PACK: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "zst": zstd.compress,
@@ -71,8 +71,22 @@ def parquet_seeds() -> Iterator[bytes]:
             yield sink.getvalue().to_pybytes()
 
 
+def arrow_seeds() -> Iterator[bytes]:
+    for column in COLUMNS:
+        table = pa.table({"text": column, "meta": pa.array([{"body": "b"}, None] * 6), "n": range(12)})
+        for new in (pa.ipc.new_stream, pa.ipc.new_file):
+            for codec in (None, "lz4", "zstd"):
+                sink = pa.BufferOutputStream()
+                with new(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression=codec)) as writer:
+                    writer.write_table(table, max_chunksize=5)
+                yield sink.getvalue().to_pybytes()
+
+
+SEEDS = {"parquet": parquet_seeds, "arrow": arrow_seeds}
+
+
 def seeds(codec: str, name: str) -> Iterator[bytes]:
-    for index, data in enumerate(parquet_seeds() if name == "parquet" else TEXTS):
+    for index, data in enumerate(SEEDS[name]() if name in SEEDS else TEXTS):
         packed = PACK[codec](data) if codec else data
         yield bytes([40, index]) + packed
         yield bytes([255, index + 6]) + (packed + packed if codec else packed)
@@ -88,9 +102,9 @@ def options_of(choice: int) -> dict[str, Any]:
 
 
 def check_cuts(whole: Reading, cut: Reading, name: str) -> None:
-    """Demand the same of both; a whole Parquet file ends at its first damage, a cut one goes on after it."""
+    """Demand the same of both; a whole table ends at its first damage, a cut one goes on after it."""
     assert bool(whole.problems) == bool(cut.problems), (whole.problems, cut.problems)
-    if name == "parquet" and whole.problems:
+    if name in SEEDS and whole.problems:
         return
     assert whole.documents == cut.documents
     assert whole.bad == cut.bad

@@ -18,9 +18,9 @@ class Place:
     path: bytes
     """Path of the file relative to the source's root, as the file system has it."""
     offset: int
-    """Bytes before it in the decoded stream of its file; for Parquet, rows before it."""
+    """Bytes before it in the decoded stream of its file; in a table, rows before it."""
     line: int
-    """Line it begins on, counted from 1; for Parquet, its row counted from 1."""
+    """Line it begins on, counted from 1; in a table, its row counted from 1."""
     piece: int = 0
     """Which piece of a document that was cut for its length (over 16 MB); 0 for the first or only one."""
 

@@ -113,7 +113,8 @@ def _nothing(listings: Sequence[Listing]) -> str:
     skipped = [item for listing in listings for item in listing.skipped]
     shown = ", ".join(f"{printable(item.path)} ({item.reason})" for item in skipped[:5])
     return (
-        "no file with a supported ending (.txt .md .jsonl .json .parquet, texts also .gz .zst .bz2 .xz) was found"
+        "no file with a supported ending (.txt .md .jsonl .json .parquet .arrow, texts also .gz .zst .bz2 .xz) "
+        "was found"
         + (f"; left aside: {shown}{' …' if len(skipped) > 5 else ''}" if skipped else "; the input is empty")
         + ": name other inputs, or give format = in a pipeline file"
     )

@@ -16,7 +16,7 @@ from mrprep.document import Document
 from mrprep.engine.progress import bar
 from mrprep.plan import Plan
 from mrprep.sources.read import read
-from mrprep.sources.spans import Span
+from mrprep.sources.span import Span, is_table
 
 MOST_READ = 256 << 20
 """Bytes of files that are read."""
@@ -82,7 +82,7 @@ def draw(found: Plan, seed: int, share: float | None) -> Sample:
 
 
 def _size(units: Sequence[Sequence[Span]]) -> int:
-    """Return the bytes of units; of Parquet, which may be compressed, those of its row groups as they are."""
+    """Return the bytes of units; of tables, which may be compressed, those of their rows as they are."""
     return sum(span.size for unit in units for span in unit)
 
 
@@ -103,8 +103,8 @@ def _chosen(found: Plan, seed: int) -> list[tuple[Span, ...]]:
 
 
 def _beginning(span: Span, most: int) -> Span:
-    """Return the first bytes of a span; Parquet, whose footer is at the end, is cut between row groups already."""
-    if span.size <= most or span.format == "parquet":
+    """Return the first bytes of a span; a table is cut between groups of rows already."""
+    if span.size <= most or is_table(span):
         return span
     return replace(span, stop=span.start + most, size=most)
 

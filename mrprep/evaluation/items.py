@@ -24,8 +24,9 @@ def texts_of(path: Path) -> Iterator[tuple[int, str]]:
     Raises:
         MrprepError: it cannot be read, is not UTF-8, or a line of a .jsonl is no JSON.
     """
-    if ".parquet" in path.suffixes:
-        raise MrprepError(f"{printable(str(path))}: parquet evaluation files are not supported: give jsonl or text")
+    if tables := {".parquet", ".arrow"} & set(path.suffixes):
+        kind = tables.pop().removeprefix(".")
+        raise MrprepError(f"{printable(str(path))}: {kind} evaluation files are not supported: give jsonl or text")
     records = ".jsonl" in path.suffixes
     for number, line in enumerate(_content(path).split(b"\n"), 1):
         try:

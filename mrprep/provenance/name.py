@@ -12,7 +12,7 @@ from mrprep.printable import printable
 from mrprep.provenance.tables import Found, Mask, documents, found_rows
 
 _ID = re.compile(r"[0-9a-f]{16}")
-_RECORDS = re.compile(rb"\.(jsonl|json|parquet)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+_RECORDS = re.compile(rb"\.(jsonl|json|parquet|arrow)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _LISTED = 10
 
 

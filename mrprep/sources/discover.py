@@ -1,6 +1,7 @@
 """Finds the files of a source, in an order that depends on their names alone, and says what it leaves out.
 
-Costs one ``stat`` and one ``access`` a file; opens nothing but ``manifest.json`` files.
+Costs one ``stat`` and one ``access`` a file; opens nothing but ``manifest.json`` files and those in
+which Hugging Face ``datasets`` describes what it saved.
 
 Symbolic links are followed, out of the source's folder too, but nothing is read twice through them (by
 device and inode): real files and folders come first, then links in the order of their paths; one to what is
@@ -10,7 +11,7 @@ listed already is left out with a reason. Hard links are files like any other.
 import errno
 import os
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,11 +19,16 @@ import orjson
 
 from mrprep import extras
 from mrprep.printable import printable
-from mrprep.sources.source import Format, Source
+from mrprep.sources import datasets
+from mrprep.sources.source import TABLES, Format, Source
 
 Compression = Literal["", "gz", "zst", "bz2", "xz"]
-SkipKind = Literal["ending", "hidden", "temporary", "link", "dangling", "special", "unreadable", "build", "excluded"]
+SkipKind = Literal[
+    "ending", "hidden", "temporary", "link", "dangling", "special", "unreadable", "build", "dataset", "excluded"
+]
 
+_Entry = tuple[bytes, bool, bool]
+"""Of a folder: a name, whether it is a link, whether it is a folder itself."""
 _FORMATS: dict[bytes, Format] = {
     b".txt": "txt",
     b".md": "md",
@@ -30,6 +36,7 @@ _FORMATS: dict[bytes, Format] = {
     b".ndjson": "jsonl",
     b".json": "json",
     b".parquet": "parquet",
+    b".arrow": "arrow",
     b".html": "html",
     b".htm": "html",
 }
@@ -162,7 +169,7 @@ class _Walk:
         here = os.path.join(self.root, path)
         return other is not None and os.path.realpath(here) == os.path.realpath(os.path.join(self.root, other))
 
-    def _entries(self, path: bytes) -> Iterator[tuple[bytes, bool, bool]]:
+    def _entries(self, path: bytes) -> Iterator[_Entry]:
         full = os.path.join(self.root, path)
         try:
             status = os.stat(full)
@@ -179,7 +186,19 @@ class _Walk:
         if reason := _is_ours(full, {name for name, _, _ in entries}):
             self._leave(path, "build", reason)
             return
-        yield from entries
+        yield from self._without_datasets(path, entries)
+
+    def _without_datasets(self, path: bytes, entries: Sequence[_Entry]) -> Iterator[_Entry]:
+        """Yield the entries of a folder; of a saved dataset those that hold its rows, or are none of it."""
+        full, names = os.path.join(self.root, path), {name for name, _, _ in entries}
+        beside = datasets.beside_rows(full, names)
+        for name, reason in datasets.missing_rows(full, names).items():
+            self._leave(os.path.join(path, name), "unreadable", reason)
+        for entry in entries:
+            if entry[0] in beside:
+                self._leave(os.path.join(path, entry[0]), "dataset", beside[entry[0]])
+            else:
+                yield entry
 
     def _link(self, path: bytes) -> None:
         try:
@@ -218,7 +237,7 @@ class _Walk:
         if found == "html" and not extras.has("html"):
             self._leave(path, "ending", f"reading HTML {extras.advice('html')}")
             return None
-        if found is None or (compression and told == "auto" and found == "parquet"):
+        if found is None or (compression and told == "auto" and found in TABLES):
             self._leave(path, "ending", _ending_reason(inner, ending))
             return None
         return found, compression

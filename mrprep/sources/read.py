@@ -10,10 +10,12 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
-from mrprep.sources import encoding, html_file, json_file, jsonl, lines, parquet, plain, streams
+from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, parquet, plain, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span, is_of_lines
+
+_READERS = {"parquet": parquet.read, "arrow": arrow.read}
 
 
 def read(span: Span) -> Iterator[ReadItem]:
@@ -24,7 +26,7 @@ def read(span: Span) -> Iterator[ReadItem]:
     """
     found = Found()
     try:
-        yield from parquet.read(span, found) if span.format == "parquet" else _text(span, found)
+        yield from _READERS.get(span.format, _text)(span, found)
     except OSError as error:
         found.problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
     except UnreadableError as error:

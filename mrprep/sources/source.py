@@ -8,8 +8,10 @@ from pydantic import Field, field_validator
 
 from mrprep.options import Options
 
-Format = Literal["txt", "md", "jsonl", "json", "parquet", "html"]
+Format = Literal["txt", "md", "jsonl", "json", "parquet", "arrow", "html"]
 """How a file is read; ``txt`` and ``md`` are read alike."""
+TABLES: tuple[Format, ...] = ("parquet", "arrow")
+"""Those whose files are tables: a row is a document, whatever compresses it is inside."""
 Documents = Literal["file", "line", "blank-line"]
 
 
@@ -21,12 +23,12 @@ class Reading(Options):
     documents: Documents = "file"
     """What is a document in .txt and .md: the file, each line, or each stretch between blank lines."""
     text: tuple[str, ...] = Field(("text",), min_length=1)
-    """Field (jsonl, json) or column (parquet) that holds the text; nested ones as ``meta.body``. Several are
+    """Field (jsonl, json) or column (parquet, arrow) that holds the text; nested ones as ``meta.body``. Several are
     joined by a blank line; those that are missing or null are left out unless all are."""
     score: str | None = Field(None, min_length=1)
     """Field or column that holds a number that rates the document, for ``keep = "best"``; nested as ``meta.score``."""
     encoding: str = "auto"
-    """Of the files that are not parquet: ``auto``, or a name that Python knows, such as ``gb18030``."""
+    """Of the files that are not parquet or arrow: ``auto``, or a name that Python knows, such as ``gb18030``."""
 
     @field_validator("text", mode="before")
     @classmethod

@@ -4,7 +4,7 @@ import os
 from dataclasses import dataclass
 
 from mrprep.sources.discover import Compression
-from mrprep.sources.source import Documents, Format
+from mrprep.sources.source import TABLES, Documents, Format
 
 
 @dataclass(frozen=True)
@@ -21,11 +21,11 @@ class Span:
     score: str | None
     encoding: str
     start: int
-    """First byte (parquet: first row)."""
+    """First byte (of a table: first row)."""
     stop: int
-    """Byte (parquet: row) to end before; a whole file is 0 to its listed size in bytes."""
+    """Byte (of a table: row) to end before; a whole file is 0 to its listed size in bytes."""
     first_line: int
-    """Line that holds byte ``start``, counted from 1 (parquet: its row)."""
+    """Line that holds byte ``start``, counted from 1 (of a table: its row)."""
     whole: bool
     """Whether it is all of its file."""
     size: int
@@ -40,3 +40,8 @@ class Span:
 def is_of_lines(span: Span) -> bool:
     """Return whether each line of the file is a record of its own."""
     return span.format == "jsonl" or (span.format in {"txt", "md"} and span.documents == "line")
+
+
+def is_table(span: Span) -> bool:
+    """Return whether the file is a table, in which rows are counted and not bytes."""
+    return span.format in TABLES

@@ -8,10 +8,10 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mrprep.sources import encoding, jsonl, parquet
+from mrprep.sources import arrow, encoding, jsonl, parquet
 from mrprep.sources.discover import File, Listing
 from mrprep.sources.files import UnreadableError, blocks_of, open_file
-from mrprep.sources.span import Span, is_of_lines
+from mrprep.sources.span import Span, is_of_lines, is_table
 
 __all__ = ["Span", "count_lines", "cut", "is_cuttable", "to_count", "unit_bytes", "with_first_lines"]
 
@@ -29,8 +29,8 @@ def cut(listings: Iterable[Listing], unit: int) -> list[tuple[Span, ...]]:
     """Return units of about ``unit`` bytes, in the order of sources and paths.
 
     Only files of lines (jsonl; txt and md with ``documents = "line"``) that are plain UTF-8 are cut, and
-    parquet between row groups. ``first_line`` is right in each first span of a file and in parquet; the
-    others need ``with_first_lines``.
+    tables between row groups or record batches. ``first_line`` is right in each first span of a file and in tables;
+    the others need ``with_first_lines``.
     """
     units: list[tuple[Span, ...]] = []
     filling: list[Span] = []
@@ -82,7 +82,7 @@ def with_first_lines(units: Iterable[Sequence[Span]], counts: Sequence[int]) -> 
 
 
 def _continues(a: Span, b: Span) -> bool:
-    return b.start == a.stop > 0 and (a.source, a.path) == (b.source, b.path) and b.format != "parquet"
+    return b.start == a.stop > 0 and (a.source, a.path) == (b.source, b.path) and not is_table(b)
 
 
 def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
@@ -106,8 +106,8 @@ def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
     )
     if file.size <= unit:
         yield whole
-    elif file.format == "parquet":
-        yield from _row_groups(whole, unit)
+    elif is_table(whole):
+        yield from _groups(whole, unit)
     elif is_cuttable(whole):
         for start in range(0, file.size, unit):
             stop = min(start + unit, file.size)
@@ -130,9 +130,9 @@ def is_cuttable(span: Span) -> bool:
     return span.format != "jsonl" or not jsonl.not_lines(sample.data)
 
 
-def _row_groups(whole: Span, unit: int) -> Iterator[Span]:
-    """Yield spans of whole row groups, each the fewest that reach ``unit`` bytes of the text columns."""
-    groups = parquet.row_groups(whole)
+def _groups(whole: Span, unit: int) -> Iterator[Span]:
+    """Yield spans of whole row groups or record batches, each the fewest that reach ``unit`` bytes."""
+    groups = (parquet.row_groups if whole.format == "parquet" else arrow.record_batches)(whole)
     if not groups:
         yield whole
         return

@@ -19,6 +19,7 @@ from mrprep.stages.clean import Options as CleanOptions
 from mrprep.stages.decontaminate import Options as DecontaminateOptions
 from mrprep.stages.dedupe import Options as DedupeOptions
 from mrprep.stages.filter import Options as FilterOptions
+from mrprep.stages.own import is_own
 from mrprep.stages.pack import Options as PackOptions
 from mrprep.stages.paragraphs import Options as ParagraphsOptions
 from mrprep.stages.shard import Options as ShardOptions
@@ -35,7 +36,9 @@ class Pipeline(Options):
     seed: int = Field(0, ge=0, lt=1 << 63)
     """Decides the order of documents, samples, and the valid split."""
     stages: tuple[str, ...] = ("clean", "filter", "dedupe", *LAST)
-    """The stages, in the order in which documents pass them."""
+    """The stages, in the order in which documents pass them; ``module:function`` is one of your own."""
+    code: Path = Path()
+    """Where the modules of your own stages lie, beside the pipeline file."""
     input: Reading = Reading()
     """How inputs named on the command line are read; a ``[[source]]`` says it for itself."""
     source: tuple[Source, ...] = ()
@@ -85,7 +88,9 @@ class Pipeline(Options):
     @model_validator(mode="after")
     def _stages_in_order(self) -> Self:
         known = (*MAPS, *BARRIERS, *LAST)
-        unknown = [name for name in self.stages if name not in known]
+        unknown = [name for name in self.stages if name not in known and not is_own(name)]
+        if unknown and ":" in unknown[0]:
+            raise ValueError(f"stages: {unknown[0]!r} is no module:function, such as my_rules:no_tables")
         if unknown:
             raise ValueError(f"stages: there is no stage {unknown[0]!r}{_nearest(unknown[0], known)}")
         if len(set(self.stages)) != len(self.stages):
@@ -94,14 +99,18 @@ class Pipeline(Options):
             raise ValueError("decontaminate: the stage in stages and its files go together")
         if self.against and "dedupe" not in self.stages:
             raise ValueError("against: only a pipeline with the stage dedupe compares with earlier builds")
-        barriers = tuple(name for name in self.stages if name not in MAPS)
+        barriers = tuple(name for name in self.stages if not _is_map(name))
         wanted = (*(name for name in BARRIERS if name in self.stages), *LAST)
         if self.stages[-len(barriers) :] != barriers or barriers != wanted:
             raise ValueError(
                 "stages: they end in [boilerplate,] [paragraphs,] [dedupe,] tokenize, pack, shard; "
-                f"{', '.join(MAPS)} come before"
+                f"{', '.join(MAPS)} and your own come before"
             )
         return self
+
+
+def _is_map(stage: str) -> bool:
+    return stage in MAPS or is_own(stage)
 
 
 def load_pipeline(name: str, overrides: Mapping[str, Mapping[str, Any]]) -> Pipeline:
@@ -176,7 +185,7 @@ def decontaminated(pipeline: Pipeline, files: Sequence[Path]) -> Pipeline:
     if not files:
         return pipeline
     stages = [name for name in pipeline.stages if name != "decontaminate"]
-    maps = sum(name in MAPS for name in stages)
+    maps = sum(map(_is_map, stages))
     options = pipeline.decontaminate.model_copy(update={"files": tuple(files)})
     stages.insert(maps, "decontaminate")
     return pipeline.model_copy(update={"stages": tuple(stages), "decontaminate": options})
@@ -235,12 +244,13 @@ def command_line_sources(inputs: Sequence[Path], options: Reading) -> tuple[Sour
 
 
 def _beside(pipeline: Pipeline, folder: Path) -> Pipeline:
-    """Resolve relative paths of sources and earlier builds against the pipeline file."""
+    """Resolve relative paths of sources, earlier builds and modules against the pipeline file."""
     sources = tuple(s.model_copy(update={"path": folder / s.path}) for s in pipeline.source)
     against = tuple(folder / path for path in pipeline.against)
     files = tuple(folder / path for path in pipeline.decontaminate.files)
     decontaminate = pipeline.decontaminate.model_copy(update={"files": files})
-    return pipeline.model_copy(update={"source": sources, "against": against, "decontaminate": decontaminate})
+    places = {"source": sources, "against": against, "decontaminate": decontaminate, "code": folder / pipeline.code}
+    return pipeline.model_copy(update=places)
 
 
 def _sentences(error: ValidationError, path: Path, flags: Sequence[str]) -> Iterator[str]:

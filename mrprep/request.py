@@ -21,6 +21,9 @@ from mrprep.printable import printable
 from mrprep.sources.discover import Listing
 from mrprep.stages import decontaminate, dedupe, tokenize
 from mrprep.stages.against import Earlier, open_earlier
+from mrprep.stages.own import OwnStage
+from mrprep.stages.own import found as found_own
+from mrprep.stages.own import settings as own_settings
 
 LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "rensa", "xxhash")
 """Whose versions can decide bytes of a build."""
@@ -35,6 +38,8 @@ class RunOptions:
     overwrite: bool = False
     strict: bool = False
     hash_inputs: bool = False
+    allow_code: bool = False
+    """Whether stages of the pipeline that are its author's own code may run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,25 +55,29 @@ class Request:
     """What is made of the text: shards, or documents as jsonl or parquet."""
     earlier: tuple[Earlier, ...] = ()
     """Builds whose documents count as there already."""
+    own: tuple[OwnStage, ...] = ()
+    """Map stages that are the user's own."""
     left_aside: str = ""
     """Fingerprint of the files that are not read; they are listed in the build, but decide none of its rows."""
 
     @classmethod
-    def of(cls, pipeline: Pipeline, found: Plan, *, hashed: bool, form: str = "shards") -> "Request":
+    def of(cls, pipeline: Pipeline, found: Plan, run: RunOptions, form: str = "shards") -> "Request":
         """Return the request that a pipeline and its listed inputs make.
 
         Raises:
-            MrprepError: a given model or an earlier build cannot be read.
+            MrprepError: a given model, an earlier build or a stage of the user's own cannot be read, or may not run.
         """
+        own = found_own(pipeline.stages, pipeline.code, allowed=run.allow_code)
         libraries = {name: version(name) for name in (*LIBRARIES, *_extra_libraries(pipeline, found))}
         earlier = open_earlier(pipeline.against)
         return cls(
             pipeline,
-            inputs_record(found.listings, hashed=hashed),
+            inputs_record(found.listings, hashed=run.hash_inputs),
             {"format": str(FORMAT), **libraries},
-            _options(pipeline, form, earlier),
+            _options(pipeline, form, earlier) | own_settings(own),
             form,
             earlier,
+            own,
             _left_aside(found),
         )
 
@@ -88,7 +97,7 @@ class Request:
 
 
 def _options(pipeline: Pipeline, form: str, earlier: Sequence[Earlier]) -> dict[str, Any]:
-    options = {"form": form, **pipeline.model_dump(mode="json", exclude={"input"})}
+    options = {"form": form, **pipeline.model_dump(mode="json", exclude={"input", "code"})}
     options["against"] = [each.record for each in earlier]
     options["dedupe"]["version"] = dedupe.VERSION
     options["decontaminate"] = decontaminate.settings(pipeline.decontaminate)

@@ -71,7 +71,7 @@ def test_a_kill_from_outside_is_no_fault_of_the_file(span: Span) -> None:
 
 def unit_of(*spans: Span) -> ReadUnit:
     return ReadUnit(
-        spans, 1 << 20, (), clean.Options(), filtering.Options(), dedupe.Options(), decontaminate.Options(), None,
+        spans, 1 << 20, (), clean.Options(), filtering.Options(), dedupe.Options(), decontaminate.Options(), None, (),
         strict=False,
     )  # fmt: skip
 

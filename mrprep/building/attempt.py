@@ -39,7 +39,7 @@ def made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str
 
 def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
     """Make ``out`` of inputs that are listed already; else as ``made``."""
-    request = Request.of(pipeline, found, hashed=options.hash_inputs, form=form)
+    request = Request.of(pipeline, found, options, form)
     home = work_of(out)
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)

@@ -21,7 +21,7 @@ def duplicate_share(pipeline: Pipeline, options: RunOptions, say: Say) -> float:
         MrprepError: the inputs do not allow it.
     """
     found = plan(pipeline.source, None, strict=options.strict)
-    request = Request.of(pipeline, found, hashed=False)
+    request = Request.of(pipeline, found, options)
     with TemporaryDirectory(prefix="mrprep-scan-") as folder, working(request, Path(folder), options, say) as work:
         verdict = read_texts(work, request, found, options).verdict
         return float((np.load(verdict) != -1).mean()) if verdict else 0.0

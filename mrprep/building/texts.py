@@ -17,7 +17,7 @@ from mrprep.plan import Plan, listed
 from mrprep.printable import printable
 from mrprep.request import Request, RunOptions, refuse_changed
 from mrprep.sources.spans import Span, to_count, with_first_lines
-from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, paragraphs, read
+from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, own, paragraphs, read
 from mrprep.stages import filter as filtering
 
 
@@ -26,7 +26,7 @@ def read_texts(work: Work, request: Request, found: Plan, options: RunOptions) -
     pipeline = request.pipeline
     names = [source.name for source in pipeline.source]
     evaluation, told = _evaluation(work, pipeline)
-    parts = _read(work, pipeline, found, evaluation, strict=options.strict)
+    parts = _read(work, request, found, evaluation, strict=options.strict)
     refuse_changed(request, listed(pipeline.source), work.path.parent, hashed=options.hash_inputs)
     refuse_none_left(parts)
     parts = _rewritten(work, pipeline, parts, names)
@@ -85,7 +85,8 @@ def _unread(parts: Sequence[TextPart]) -> str:
     return f"; not read: {', '.join(problems[:3])}{more}" if problems else ""
 
 
-def _read(work: Work, pipeline: Pipeline, found: Plan, evaluation: Path | None, *, strict: bool) -> list[TextPart]:
+def _read(work: Work, request: Request, found: Plan, evaluation: Path | None, *, strict: bool) -> list[TextPart]:
+    pipeline = request.pipeline
     settings = {
         "version": read.VERSION,
         "sources": [source.model_dump(mode="json", exclude={"path", "weight"}) for source in pipeline.source],
@@ -94,6 +95,7 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, evaluation: Path | None, 
         "filter": {"version": filtering.VERSION, **pipeline.filter.model_dump(mode="json")},
         "dedupe": dedupe.sketch_settings(pipeline.dedupe),
         "decontaminate": decontaminate.settings(pipeline.decontaminate),
+        **own.settings(request.own),
     }
     units = [
         read.ReadUnit(
@@ -105,6 +107,7 @@ def _read(work: Work, pipeline: Pipeline, found: Plan, evaluation: Path | None, 
             pipeline.dedupe,
             pipeline.decontaminate,
             evaluation,
+            request.own,
             strict=strict,
         )
         for spans in _with_lines(work, found)

@@ -21,7 +21,7 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
         MrprepError: the inputs or the options do not allow it.
     """
     found = plan(pipeline.source, out, strict=options.strict)
-    request = Request.of(pipeline, found, hashed=options.hash_inputs)
+    request = Request.of(pipeline, found, options)
     home = work_of(out)
     with locked(home):
         settle_work(request, home, overwrite=options.overwrite, say=say)

@@ -5,6 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mrprep.cli.given import AllowCode
+
 Layout = typer.Option(help="flat: input_ids [S+1]; mcore: input_ids, labels, loss_mask, position_ids, actual_seq_len.")
 
 
@@ -57,6 +59,7 @@ def build(
         bool,
         typer.Option("--hash-inputs", help="Tell changed inputs by their content instead of their mtime."),
     ] = False,
+    allow_code: AllowCode = False,
     no_audit: Annotated[bool, typer.Option("--no-audit", help="Leave out the short audit at the end.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be read and done; write nothing.")] = False,
 ) -> None:
@@ -93,7 +96,8 @@ def build(
 
         print(describe(chosen, out))
         return
-    made = _run(chosen, out, jobs, strict=strict, keep_work=keep_work, overwrite=overwrite, hash_inputs=hash_inputs)
+    switches = {"keep_work": keep_work, "overwrite": overwrite, "hash_inputs": hash_inputs, "allow_code": allow_code}
+    made = _run(chosen, out, jobs, strict=strict, **switches)
     if not no_audit:
         _audit(made, chosen, strict=strict)
 

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from mrprep.cli.given import AllowCode
+
 
 class _InputsOrCurve(TyperGroup):
     """``curve`` is a command; whatever else follows is for the command that takes inputs."""
@@ -66,6 +68,7 @@ def dedupe(
     hash_inputs: Annotated[
         bool, typer.Option("--hash-inputs", help="Tell changed inputs by their content instead of their mtime.")
     ] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Write the documents of some inputs without duplicates, and a table of who went for whom.
 
@@ -90,7 +93,7 @@ def dedupe(
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
     chosen = decontaminated(chosen, absolute(decontaminate) or ())
     chosen = with_inputs(chosen, inputs)
-    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs)
+    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs, allow_code)
     print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))
 
 

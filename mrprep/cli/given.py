@@ -3,7 +3,13 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
+
+AllowCode = Annotated[
+    bool, typer.Option("--allow-code", help="Run stages of the pipeline that are its author's own code.")
+]
 
 
 def given(**values: Any) -> dict[str, Any]:

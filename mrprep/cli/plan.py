@@ -5,10 +5,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from mrprep.cli.given import AllowCode
+
 if TYPE_CHECKING:
     from mrprep.config import Pipeline
     from mrprep.estimate.memory import Layout
     from mrprep.estimate.plans import Corpus, Devices, Training
+    from mrprep.request import RunOptions
 
 
 def plan(
@@ -24,6 +27,7 @@ def plan(
         typer.Option(help="Share of the text to look at.  [default: what takes seconds]", min=0.0001, max=1),
     ] = None,
     scan: Annotated[bool, typer.Option("--scan", help="Read all, for the exact share of duplicates.")] = False,
+    allow_code: AllowCode = False,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
     model: Annotated[str | None, typer.Option(help="A preset (tiny, 10m, 100m, 1b, 7b) or a config.json.")] = None,
@@ -53,6 +57,7 @@ def plan(
     from mrprep.estimate.memory import DEVICES, Layout
     from mrprep.estimate.plans import Devices
     from mrprep.estimate.report import corpus_lines, training_lines
+    from mrprep.request import RunOptions
 
     if bool(inputs) == bool(tokens):
         raise UsageError("name an INPUT, or the --tokens of a corpus")
@@ -69,7 +74,7 @@ def plan(
     found, trained = None, None
     if inputs:
         chosen = with_inputs(chosen, inputs)
-        found = _corpus(chosen, seed, sample, job_count(jobs), scan)
+        found = _corpus(chosen, seed, sample, RunOptions(job_count(jobs), allow_code=allow_code), scan)
     devices = Devices(ranks, _room(memory, ranks), tflops * 1e12, mfu)
     if model:
         layout = Layout(
@@ -92,17 +97,16 @@ def plan(
     print("\n".join(lines))
 
 
-def _corpus(chosen: "Pipeline", seed: int, share: float | None, jobs: int, scan: bool) -> "Corpus":
+def _corpus(chosen: "Pipeline", seed: int, share: float | None, options: "RunOptions", scan: bool) -> "Corpus":
     from mrprep.cli.terminal import say
     from mrprep.estimate import plans
-    from mrprep.request import RunOptions
 
     removed = None
     if scan:
         from mrprep.building.scan import duplicate_share
 
-        removed = duplicate_share(chosen, RunOptions(jobs), say)
-    return plans.corpus(chosen, seed, share, sorted({1, jobs}), removed)
+        removed = duplicate_share(chosen, options, say)
+    return plans.corpus(chosen, seed, share, sorted({1, options.jobs}), removed)
 
 
 def _training(

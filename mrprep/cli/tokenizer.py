@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from mrprep.cli.given import AllowCode
+
 app = typer.Typer(help="Train a SentencePiece vocabulary, or look at one.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -19,6 +21,7 @@ def train(
     seed: Annotated[int | None, typer.Option(help="Seed of the sample.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --out.")] = False,
+    allow_code: AllowCode = False,
 ) -> None:
     """Clean, filter and deduplicate text as a build does, and train a vocabulary on a sample of what is left."""
     from mrprep.building.vocabulary import train_tokenizer
@@ -37,7 +40,7 @@ def train(
     }
     chosen = load_pipeline(pipeline, overrides)
     chosen = with_inputs(chosen, inputs)
-    train_tokenizer(chosen, out, RunOptions(job_count(jobs), overwrite=overwrite), say)
+    train_tokenizer(chosen, out, RunOptions(job_count(jobs), overwrite=overwrite, allow_code=allow_code), say)
     show(out)
 
 

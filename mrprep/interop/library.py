@@ -149,6 +149,7 @@ def build(
     jobs: int | None = None,
     overwrite: bool = False,
     strict: bool = False,
+    allow_code: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> OpenBuild:
     """Make a build, as ``mrprep build`` does; killed, the same call goes on where it was.
@@ -163,6 +164,7 @@ def build(
         jobs: worker processes, which decide no byte; one a core if None.
         overwrite: replace another build at ``out``.
         strict: stop at the first input that cannot be read.
+        allow_code: run the stages of the pipeline that are its author's own code (docs/stages.md).
         say: is given lines for the user.
 
     Raises:
@@ -181,6 +183,6 @@ def build(
     if not chosen.source:
         raise UsageError("no inputs: name files or folders of text, or a pipeline that has a [[source]]")
     workers = jobs or len(os.sched_getaffinity(0))
-    switches = RunOptions(workers, overwrite=overwrite, strict=strict)
+    switches = RunOptions(workers, overwrite=overwrite, strict=strict, allow_code=allow_code)
     made = build_phases(chosen, Path(out), switches, say)
     return OpenBuild(made.path, made.manifest)

@@ -6,6 +6,7 @@ one pass of each map stage and one Parquet write a document; memory is a batch o
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 
@@ -21,10 +22,11 @@ from mrprep.printable import printable
 from mrprep.sources import guarded
 from mrprep.sources.read import read
 from mrprep.sources.spans import Span, count_lines
-from mrprep.stages import boilerplate, clean, decontaminate, dedupe, paragraphs
+from mrprep.stages import boilerplate, clean, decontaminate, dedupe, own, paragraphs
 from mrprep.stages import filter as filtering
 
 VERSION = 2
+_Map = Callable[[Iterable[Document]], Iterator[MapItem]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class ReadUnit:
     decontaminate: decontaminate.Options
     evaluation: Path | None
     """Directory of the index of evaluation sets, if decontaminate is a stage."""
+    own: tuple[own.OwnStage, ...]
+    """Those of the stages that are the user's own."""
     strict: bool
     """Stop at the first record, file or byte that cannot be read."""
 
@@ -74,7 +78,7 @@ def refuse_unread(folders: Iterable[Path]) -> None:
     """
     for folder in folders:
         for path in sorted(folder.rglob("dropped*.parquet")) + sorted(folder.rglob("dropped/*.parquet")):
-            for row in pq.read_table(path, filters=pc.field("stage") == "read").to_pylist():
+            for row in pq.read_table(path, filters=(pc.field("stage") == "read") | _failed()).to_pylist():
                 _stop(f"{printable(row['path'])}:{row['line']}: {row['detail']}")
         for path in sorted(folder.rglob("files*.parquet")):
             told = (pc.field("problem") != "") | (pc.field("replaced") > 0)
@@ -128,7 +132,7 @@ def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
     writer = TextPartWriter(out, sketches.add)
     flow = _documents(items, writer, strict=unit.strict)
     for name, stage in _maps(unit, writer):
-        flow = _passed(stage(flow), name, writer)
+        flow = _passed(stage(flow), name, writer, strict=unit.strict)
     for document in flow:
         writer.keep(document)
     writer.close()
@@ -140,20 +144,19 @@ def _is_sketched_here(stages: tuple[str, ...]) -> bool:
     return "dedupe" in stages and not {boilerplate.STAGE, paragraphs.STAGE} & set(stages)
 
 
-def _maps(
-    unit: ReadUnit, writer: TextPartWriter
-) -> Iterator[tuple[str, Callable[[Iterable[Document]], Iterator[MapItem]]]]:
+def _maps(unit: ReadUnit, writer: TextPartWriter) -> Iterator[tuple[str, _Map]]:
     """Yield the map stages of the pipeline in the order in which it lists them."""
 
     def note(hit: decontaminate.Hit) -> None:
         writer.hit(hit.document.place, hit.run.place, hit.text)
 
-    known = {
+    known: dict[str, _Map] = {
         "clean": lambda documents: clean.clean(documents, unit.clean),
         "filter": lambda documents: filtering.filter_documents(documents, unit.filter),
         decontaminate.STAGE: lambda documents: decontaminate.decontaminate(
             documents, unit.decontaminate, unit.evaluation or Path(), note
         ),
+        **{stage.name: partial(own.passed, stage) for stage in unit.own},
     }
     return ((name, known[name]) for name in unit.stages if name in known)
 
@@ -173,6 +176,11 @@ def _documents(items: Iterator[ReadItem], writer: TextPartWriter, *, strict: boo
                 _stop(f"{printable(item.path)}: {_fault(item.problem, item.replaced)}")
 
 
+def _failed() -> pc.Expression:
+    """Return what finds the documents over which a stage of the user's own failed."""
+    return pc.match_substring(pc.field("stage"), ":") & (pc.field("reason") == own.FAILED)
+
+
 def _fault(problem: str, replaced: int) -> str:
     return problem or f"{replaced:,} bytes that cannot be decoded would become U+FFFD"
 
@@ -181,9 +189,12 @@ def _stop(what: str) -> None:
     raise MrprepError(f"{what} (--strict stops at the first input that cannot be read; without it, it is counted)")
 
 
-def _passed(items: Iterator[MapItem], stage: str, writer: TextPartWriter) -> Iterator[Document]:
+def _passed(items: Iterator[MapItem], stage: str, writer: TextPartWriter, *, strict: bool) -> Iterator[Document]:
     for item in items:
         if isinstance(item, Dropped):
             writer.drop(item, stage)
+            if strict and own.is_own(stage) and item.reason == own.FAILED:
+                place = item.document.place
+                _stop(f"{printable(place.path)}:{place.line}: stage {stage} failed: {item.detail}")
         else:
             yield item

@@ -11,7 +11,7 @@ import pytest
 from dedupe_helpers import InProcess, deduped, sketch, write_parts
 from pydantic import ValidationError
 
-from mrprep.duplicates import candidates, set_writer, shingle_files
+from mrprep.duplicates import candidates, ranks, set_writer, shingle_files
 from mrprep.stages import dedupe
 
 SENTENCE = "the harbour master kept a ledger of every vessel that came in from the northern route last winter"
@@ -154,6 +154,14 @@ def test_the_verdict_does_not_depend_on_parts_row_groups_or_units_of_work(
     assert len(list((tmp_path / "c/dedupe.bands").iterdir())) == 6
     assert len(list((tmp_path / "c/dedupe.compare").iterdir())) > 5
     assert counts(split)["near"] >= 20
+    monkeypatch.setattr(candidates, "KEYS_A_UNIT", 30)
+    monkeypatch.setattr(ranks, "DOCUMENTS_AT_A_TIME", 7)
+    assert files(deduped(tmp_path / "d", corpus(), parts=5, group_rows=4)) == plain | {
+        "clusters.parquet": files(tmp_path / "d/dedupe.verdicts/00000")["clusters.parquet"]
+    }
+    assert rows(tmp_path / "d/dedupe.verdicts/00000") == rows(tmp_path / "a/dedupe.verdicts/00000")
+    assert len(list((tmp_path / "d/dedupe.bands").iterdir())) >= 24
+    assert len(list((tmp_path / "d/dedupe.exact").iterdir())) > 4
 
 
 def test_datasketch_gives_the_same_verdict(tmp_path: Path) -> None:

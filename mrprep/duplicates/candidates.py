@@ -1,7 +1,8 @@
 """Sketches -> candidates: exact copies collapse, the rest falls into buckets, components of buckets into groups.
 
-In one phase while the band keys of all documents fit into a unit of work, else in three: exact, bands, candidates.
-Memory follows the number of documents: about 60 bytes for each, 32 in a unit of bands.
+In one unit of work while the band keys of all documents fit into one, else in many: a unit takes a range of hashes, or
+of the keys of one band, so memory does not follow the number of documents. What does is a byte for each document and
+40 for each candidate, where components are found.
 """
 
 import json
@@ -11,164 +12,168 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from mrprep.builddir.tables import TextPart
-from mrprep.duplicates.layout import HELD, RANKED, Corpus, Found, Group, documents_in
-from mrprep.duplicates.texts import scores_of, sources_of
+from mrprep.builddir.mapped import let_go, mapped
+from mrprep.duplicates.layout import Corpus, Found, Group, documents_in
+from mrprep.duplicates.ranks import (
+    COPIES,
+    RANKED_FILE,
+    CopiesUnit,
+    ExactUnit,
+    find_exact,
+    held_documents,
+    rank,
+    write_copies,
+)
 from mrprep.engine.phase import RunPhase
 from mrprep.minhash.buckets import Buckets, merged, same_key
-from mrprep.minhash.clusters import components
-from mrprep.order import I64, U64
-
-Priorities = npt.NDArray[np.int32]
+from mrprep.minhash.clusters import connected
+from mrprep.order import I64
 
 KEYS_A_UNIT = 4 << 20
+"""Band keys, or half as many hashes, that a unit of work sorts; some 32 bytes each."""
 UNITS_A_GROUP = 4 << 20
 """Units of text that one unit of work compares; their shingles take 8 bytes each."""
 
 
 @dataclass(frozen=True)
 class BandUnit:
-    """A range of bands of the documents of all parts."""
+    """A range of bands of the documents of all parts, or a range of the keys of one band."""
 
     corpus: Corpus
-    ranked: Path
+    copies: Path
     first: int
     last: int
+    number: int = 0
+    ranges: int = 1
 
 
 @dataclass(frozen=True)
-class JoinUnit:
+class ComponentUnit:
     """Buckets of all bands."""
 
     ranked: Path
     buckets: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class BucketUnit:
+    """Buckets of documents, and the numbers of these as candidates."""
+
+    candidates: Path
+    buckets: Path
+
+
 def find_candidates(run_phase: RunPhase, corpus: Corpus, bands: int, settings: Mapping[str, Any]) -> Found:
     """Run the phases that find candidates in the sketches of all parts."""
-    banded = sum(np.load(part.path / "bands.npy", mmap_mode="r").shape[1] for part in corpus.parts)
-    at_once = max(1, KEYS_A_UNIT // max(1, banded))
-    if at_once >= bands:
+    banded = sum(mapped(part.path / "bands.npy").shape[1] for part in corpus.parts)
+    documents = sum(documents_in(corpus.parts))
+    if max(banded * bands, documents) <= KEYS_A_UNIT:
         unit = BandUnit(corpus, Path(), 0, bands)
         (out,) = run_phase("dedupe.candidates", [unit], in_one, settings=settings)
-        return Found(out, out)
-    (ranked,) = run_phase("dedupe.exact", [corpus], rank, settings=settings)
-    units = [BandUnit(corpus, ranked, first, min(first + at_once, bands)) for first in range(0, bands, at_once)]
-    buckets = run_phase("dedupe.bands", units, band, settings=settings)
-    (out,) = run_phase("dedupe.candidates", [JoinUnit(ranked, tuple(buckets))], join, settings=settings)
-    return Found(ranked, out)
+        return Found(out, out, out, (out,))
+    (ranked,) = run_phase("dedupe.ranks", [corpus], rank, settings=settings)
+    ranges = max(1, -(-2 * documents // KEYS_A_UNIT))
+    hashes = [ExactUnit(corpus, ranked, number, ranges) for number in range(ranges)]
+    exact = run_phase("dedupe.exact", hashes, find_exact, settings=settings)
+    (copies,) = run_phase("dedupe.copies", [CopiesUnit(ranked, tuple(exact))], write_copies, settings=settings)
+    units = band_units(corpus, copies, bands, banded)
+    buckets = tuple(run_phase("dedupe.bands", units, band, settings=settings))
+    (out,) = run_phase("dedupe.candidates", [ComponentUnit(ranked, buckets)], find_components, settings=settings)
+    renamed = run_phase("dedupe.buckets", [BucketUnit(out, path) for path in buckets], rename, settings=settings)
+    return Found(ranked, copies, out, tuple(renamed))
 
 
 def in_one(unit: BandUnit, out: Path) -> None:
-    """Do the work of all three phases."""
+    """Do the work of all phases."""
     rank(unit.corpus, out)
+    find_exact(ExactUnit(unit.corpus, out, 0, 1), out)
+    write_copies(CopiesUnit(out, (out,)), out)
     band(BandUnit(unit.corpus, out, unit.first, unit.last), out)
-    join(JoinUnit(out, (out,)), out)
+    find_components(ComponentUnit(out, (out,)), out)
+    rename(BucketUnit(out, out), out)
 
 
-def rank(corpus: Corpus, out: Path) -> None:
-    """Write what every document is, and which have band keys and are no copy of an earlier one."""
-    documents = np.concatenate([np.load(part.path / "documents.npy") for part in corpus.parts])
-    ranked = np.zeros(documents.size, RANKED)
-    ranked["rows"], ranked["units"] = documents["rows"], documents["units"]
-    ranked["ordinal"] = np.cumsum(documents["rows"], dtype=np.int64) - documents["rows"]
-    ranked["priority"] = _priorities(corpus, documents["rows"])
-    ranked["copy_of"] = first_copies(documents["exact"], ranked["priority"])
-    np.save(out / "ranked.npy", ranked)
-    np.save(out / "banded.npy", documents["banded"])
+def band_units(corpus: Corpus, copies: Path, bands: int, banded: int) -> list[BandUnit]:
+    """Return units of whole bands, or of ranges of the keys of one band if a band is more than a unit takes."""
+    at_once = max(1, KEYS_A_UNIT // max(1, banded))
+    ranges = max(1, -(-banded // KEYS_A_UNIT))
+    return [
+        BandUnit(corpus, copies, first, min(first + at_once, bands), number, ranges)
+        for first in range(0, bands, at_once)
+        for number in range(ranges)
+    ]
 
 
 def band(unit: BandUnit, out: Path) -> None:
-    """Write the buckets of some bands."""
-    banded = np.flatnonzero(np.load(unit.ranked / "banded.npy"))
-    single = np.load(unit.ranked / "ranked.npy", mmap_mode="r")["copy_of"][banded] == banded
-    held = sum(documents_in(unit.corpus.parts[: unit.corpus.held_parts]))
+    """Write the buckets of some bands: documents that are no copies, and not all held by earlier builds."""
+    held = held_documents(unit.corpus)
     buckets = []
     for number in range(unit.first, unit.last):
-        keys = np.concatenate([np.load(part.path / "bands.npy", mmap_mode="r")[number] for part in unit.corpus.parts])
-        here = same_key(keys[single])
-        here = Buckets(banded[single][here.members], here.starts)
+        keys, documents = _keys(unit, number)
+        here = same_key(keys)
+        here = Buckets(documents[here.members], here.starts)
         last = here.members[here.starts + here.sizes - 1]
         buckets.append(here.take(np.flatnonzero(last >= held)))
     _save(merged(buckets), out, "bucket")
 
 
-def join(unit: JoinUnit, out: Path) -> None:
-    """Write the candidates by component, their buckets alike, and how they fall into groups."""
-    every = merged([load_buckets(path, "bucket") for path in unit.buckets])
-    lengths = np.load(unit.ranked / "ranked.npy", mmap_mode="r")["units"]
-    candidates, buckets, plan = grouped(every, lengths)
-    np.save(out / "candidates.npy", candidates)
-    _save(buckets, out, "candidate")
-    (out / "plan.json").write_text(json.dumps(plan))
+def _keys(unit: BandUnit, band: int) -> tuple[Any, I64]:
+    """Return the keys of one band that lie in the unit's range, and whose they are."""
+    copy_of = mapped(unit.copies / COPIES)
+    keys, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
+    base = 0
+    for part in unit.corpus.parts:
+        banded = mapped(part.path / "documents.npy")["banded"]
+        every = mapped(part.path / "bands.npy")[band]
+        documents = base + np.flatnonzero(banded)
+        mine = copy_of[documents] == documents
+        if unit.ranges > 1:
+            mine &= every % np.uint64(unit.ranges) == unit.number
+        keys.append(np.asarray(every[mine]))
+        owners.append(documents[mine])
+        base += len(banded)
+    let_go(copy_of)
+    return np.concatenate(keys), np.concatenate(owners)
 
 
-def _priorities(corpus: Corpus, rows: npt.NDArray[np.int32]) -> Priorities:
-    """Return the priority of each document of so many rows."""
-    ranks = {name: rank for rank, name in enumerate(corpus.sources)}
-    of_rows = [np.full(part.rows, HELD, np.int32) for part in corpus.parts[: corpus.held_parts]]
-    own = corpus.parts[corpus.held_parts :]
-    of_rows += [_score_ranks(own)] if corpus.best else [_source_ranks(part, ranks) for part in own]
-    first = np.cumsum(rows, dtype=np.int64) - rows
-    found: Priorities = np.concatenate([np.empty(0, np.int32), *of_rows]).take(first)
-    return found
-
-
-def _source_ranks(part: TextPart, ranks: Mapping[str, int]) -> Priorities:
-    """Return the place of each row's source in the order of sources; zeros where there is no order."""
-    if not ranks:
-        return np.zeros(part.rows, np.int32)
-    names, of_rows = sources_of(part)
-    found: Priorities = np.array([ranks[name] for name in names], np.int32).take(of_rows)
-    return found
-
-
-def _score_ranks(parts: Sequence[TextPart]) -> Priorities:
-    """Return the place of each row's score among all, 0 the highest; no score is the last."""
-    scores = np.concatenate([np.empty(0), *map(scores_of, parts)])
-    _, ranks = np.unique(np.where(np.isnan(scores), np.inf, -scores), return_inverse=True)
-    found: Priorities = ranks.astype(np.int32)
-    return found
-
-
-def first_copies(exact: U64, priority: Priorities) -> I64:
-    """Return for each document the first of lowest priority number of those with its hash, uint64[d, 2]."""
-    order = np.lexsort((priority, exact[:, 0]))
-    sorted_ = exact[order]
-    new = np.ones(order.size, bool)
-    np.any(sorted_[1:] != sorted_[:-1], axis=1, out=new[1:])
-    starts = np.flatnonzero(new)
-    first = np.empty(order.size, np.int64)
-    first[order] = np.repeat(order[starts], np.diff(starts, append=order.size))
-    return first
-
-
-def grouped(buckets: Buckets, lengths: I64) -> tuple[I64, Buckets, list[Group]]:
+def find_components(unit: ComponentUnit, out: Path) -> None:
     """Number the documents in buckets by component, and cut them into groups.
 
-    Args:
-        buckets: of documents.
-        lengths: int64[documents], units of each document.
-
-    Returns:
-        The document of each candidate; the buckets as candidates, in order of component; the groups.
+    Writes ``candidates.npy``, ``ascending.npy``, ``number.npy`` (which candidate each of these is) and ``plan.json``.
     """
-    documents = np.unique(buckets.members)
-    local = np.searchsorted(documents, buckets.members)
-    links = np.column_stack([np.repeat(local[buckets.starts], buckets.sizes), local])
-    labels = components(documents.size, links)
+    ranked = mapped(unit.ranked / RANKED_FILE)
+    inside = np.zeros(ranked.size, bool)
+    for path in unit.buckets:
+        inside[load_buckets(path, "bucket").members] = True
+    documents = np.flatnonzero(inside)
+    del inside
+    labels = np.arange(documents.size)
+    for path in unit.buckets:
+        buckets = load_buckets(path, "bucket")
+        local = np.searchsorted(documents, buckets.members)
+        labels = connected(labels, np.column_stack([np.repeat(local[buckets.starts], buckets.sizes), local]))
     order = np.argsort(labels, kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
-    renamed = Buckets(number[local], buckets.starts)
+    np.save(out / "ascending.npy", documents)
+    np.save(out / "number.npy", number)
+    np.save(out / "candidates.npy", documents[order])
+    lengths = ranked["units"][documents][order]
+    (out / "plan.json").write_text(json.dumps(_plan(labels[order], lengths)))
+
+
+def rename(unit: BucketUnit, out: Path) -> None:
+    """Write buckets as candidates, in order of their first, and ``firsts.npy``, that of each."""
+    buckets = load_buckets(unit.buckets, "bucket")
+    local = np.searchsorted(mapped(unit.candidates / "ascending.npy"), buckets.members)
+    renamed = Buckets(mapped(unit.candidates / "number.npy")[local], buckets.starts)
     renamed = renamed.take(np.argsort(renamed.members[renamed.starts], kind="stable"))
-    plan = _plan(labels[order], lengths[documents[order]], renamed.members[renamed.starts])
-    return documents[order], renamed, plan
+    _save(renamed, out, "candidate")
+    np.save(out / "firsts.npy", renamed.members[renamed.starts])
 
 
-def _plan(labels: I64, lengths: I64, bucket_firsts: I64) -> list[Group]:
+def _plan(labels: I64, lengths: I64) -> list[Group]:
     """Cut candidates, ordered by component, into groups of whole components of about equal work."""
     new = np.ones(labels.size, bool)
     new[1:] = labels[1:] != labels[:-1]
@@ -178,9 +183,7 @@ def _plan(labels: I64, lengths: I64, bucket_firsts: I64) -> list[Group]:
     at = 0
     while at < bounds.size - 1:
         end = max(at + 1, int(np.searchsorted(filled, filled[at] + UNITS_A_GROUP, "right")) - 1)
-        first, last = int(bounds[at]), int(bounds[end])
-        low, high = (int(bucket) for bucket in np.searchsorted(bucket_firsts, [first, last]))
-        plan.append(Group(first, last, low, high, int(filled[end] - filled[at])))
+        plan.append(Group(int(bounds[at]), int(bounds[end]), int(filled[end] - filled[at])))
         at = end
     return plan
 
@@ -190,11 +193,22 @@ def read_plan(found: Found) -> list[Group]:
     return [Group(*group) for group in json.loads((found.candidates / "plan.json").read_text())]
 
 
+def buckets_of(paths: Sequence[Path], group: Group) -> Buckets:
+    """Return the buckets of a group, each once, its first candidate being 0."""
+    found = []
+    for path in paths:
+        every = load_buckets(path, "candidate")
+        low, high = np.searchsorted(mapped(path / "firsts.npy"), [group.first, group.last]).tolist()
+        if low < high:
+            starts = every.starts[low:high]
+            stop = int(every.starts[high]) if high < every.starts.size else every.members.size
+            found.append(Buckets(every.members[starts[0] : stop] - group.first, starts - starts[0]))
+    return merged(found)
+
+
 def load_buckets(path: Path, kind: str) -> Buckets:
     """Return the ``bucket`` (of documents) or ``candidate`` buckets of a directory."""
-    return Buckets(
-        np.load(path / f"{kind}_members.npy", mmap_mode="r"), np.load(path / f"{kind}_starts.npy", mmap_mode="r")
-    )
+    return Buckets(mapped(path / f"{kind}_members.npy"), mapped(path / f"{kind}_starts.npy"))
 
 
 def _save(buckets: Buckets, out: Path, kind: str) -> None:

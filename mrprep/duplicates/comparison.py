@@ -8,10 +8,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.duplicates.candidates import load_buckets
+from mrprep.builddir.mapped import mapped
+from mrprep.duplicates.candidates import buckets_of
 from mrprep.duplicates.layout import HELD, REMOVED, Found, Group, Records
 from mrprep.duplicates.shingle_files import ShingleFiles
-from mrprep.minhash.buckets import Buckets
 from mrprep.minhash.clusters import best, components, stars
 from mrprep.minhash.verify import Verified, verify
 from mrprep.order import I64
@@ -35,11 +35,11 @@ class GroupUnit:
 def compare_group(unit: GroupUnit, out: Path) -> None:
     """Write which documents of a group are near duplicates of which."""
     group = unit.group
-    documents = np.load(unit.found.candidates / "candidates.npy", mmap_mode="r")[group.first : group.last]
+    documents = mapped(unit.found.candidates / "candidates.npy")[group.first : group.last]
     shingles = ShingleFiles(unit.shingles, documents)
     found = verify(
         documents.size,
-        _buckets(unit.found, group),
+        buckets_of(unit.found.buckets, group),
         lambda pairs: shingles.jaccard(pairs, unit.threshold),
         unit.threshold,
         every_pair=unit.cluster == "star",
@@ -49,19 +49,9 @@ def compare_group(unit: GroupUnit, out: Path) -> None:
     (out / "overflow.json").write_text(json.dumps(found.overflow))
 
 
-def _buckets(found: Found, group: Group) -> Buckets:
-    """Return the buckets of a group, its first candidate being 0."""
-    every = load_buckets(found.candidates, "candidate")
-    which = slice(group.first_bucket, group.last_bucket)
-    starts = every.starts[which]
-    ends = np.append(starts[1:], every.starts[which.stop : which.stop + 1])
-    stop = int(ends[-1]) if ends.size == starts.size else every.members.size
-    return Buckets(every.members[starts[0] : stop] - group.first, starts - starts[0])
-
-
 def _survivors(unit: GroupUnit, documents: I64, found: Verified) -> I64:
     """Return for each candidate of the group the one that is kept in its place, or itself."""
-    ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")[documents]
+    ranked = mapped(unit.found.ranked / "ranked.npy")[documents]
     held = ranked["priority"] == HELD
     worth = _worth(ranked["priority"], ranked["units"] if unit.keep != "first" else np.zeros(documents.size))
     both_held = held[found.pairs].all(axis=1)
@@ -74,7 +64,7 @@ def _survivors(unit: GroupUnit, documents: I64, found: Verified) -> I64:
     return survivors
 
 
-def _worth(priority: npt.NDArray[np.int32], lengths: npt.NDArray[Any]) -> I64:
+def _worth(priority: npt.NDArray[np.float64], lengths: npt.NDArray[Any]) -> I64:
     """Return numbers that are the larger the sooner a document stays; all differ."""
     worth = np.empty(priority.size, np.int64)
     worth[np.lexsort((np.arange(priority.size), -lengths, priority))] = -np.arange(priority.size)

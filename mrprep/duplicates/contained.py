@@ -7,10 +7,11 @@ candidate with a longer one that has half of its prints; prints in more than `MO
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from mrprep.builddir.mapped import mapped
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import CONTAINED, HELD, Corpus, Found, documents_in
 from mrprep.duplicates.shingle_files import ShingleFiles, shingle_units, write_shingles
@@ -25,6 +26,7 @@ from mrprep.order import I64, U64
 PRINTS_A_UNIT = 4 << 20
 MOST_SHARERS = 64
 LEAST_SHARED = 0.5
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ def find_contained(
     shares = [ShareUnit(printed, number, ranges) for number in range(ranges)]
     shared = tuple(run_phase("dedupe.shared", shares, write_shared, settings=settings))
     (pairs,) = run_phase("dedupe.inside", [PairUnit(shared, printed, found)], write_pairs, settings=settings)
-    inside = Found(found.ranked, pairs)
+    inside = Found(found.ranked, found.copies, pairs)
     texts = shingle_units(inside, corpus.parts, ngram)
     shingles = tuple(run_phase("dedupe.inside.shingles", texts, write_shingles, settings=settings))
     return run_phase("dedupe.contained", [ContainUnit(inside, shingles, least)], write_contained, settings=settings)[0]
@@ -93,10 +95,13 @@ def find_contained(
 
 def write_prints(unit: PrintUnit, out: Path) -> None:
     """Write ``prints.npy`` and ``owners.npy``, the document of each, every pair once, in order of documents."""
-    ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")
+    ranked, copy_of = mapped(unit.found.ranked / "ranked.npy"), mapped(unit.found.copies / "copy_of.npy")
     numbers = np.arange(unit.base, unit.base + documents_in([unit.part])[0])
-    gone = np.concatenate([np.empty(0, np.int64), *(np.load(p / "removed.npy")["doc"] for p in unit.compared)])
-    numbers = numbers[(ranked["copy_of"][numbers] == numbers) & ~np.isin(numbers, gone)]
+    stays = copy_of[numbers] == numbers
+    for path in unit.compared:
+        gone = mapped(path / "removed.npy")["doc"] - unit.base
+        stays[gone[(gone >= 0) & (gone < stays.size)]] = False
+    numbers = numbers[stays]
     made, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     at = 0
     rows = ranked[numbers]
@@ -147,19 +152,23 @@ def write_shared(unit: ShareUnit, out: Path) -> None:
 
 def write_pairs(unit: PairUnit, out: Path) -> None:
     """Write ``candidates.npy``, documents, and ``pairs.npy``, int64[p, 2]: which may stand in which, as candidates."""
-    ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")
+    ranked = mapped(unit.found.ranked / "ranked.npy")
     every = np.concatenate([np.load(path / "pairs.npy") for path in unit.shared])
     pairs, which = np.unique(every[:, :2], axis=0, return_inverse=True)
     shared = np.bincount(which.ravel(), every[:, 2], len(pairs))
-    made = np.zeros(ranked.size, np.int64)
+    known, local = np.unique(pairs, return_inverse=True)
+    local = local.reshape(-1, 2)
+    made = np.zeros(known.size, np.int64)
     for path in unit.printed:
-        made += np.bincount(np.load(path / "owners.npy"), minlength=ranked.size)
-    longer = ranked["units"][pairs[:, 0]] >= ranked["units"][pairs[:, 1]]
-    pairs[longer] = pairs[longer][:, ::-1]
-    likely = (shared >= LEAST_SHARED * made[pairs[:, 0]]) & (ranked["priority"][pairs[:, 0]] != HELD)
-    candidates, local = np.unique(pairs[likely], return_inverse=True)
+        made += np.diff([np.searchsorted(mapped(path / "owners.npy"), known, side) for side in _SIDES], axis=0)[0]
+    units = ranked["units"][known]
+    longer = units[local[:, 0]] >= units[local[:, 1]]
+    local[longer] = local[longer][:, ::-1]
+    likely = (shared >= LEAST_SHARED * made[local[:, 0]]) & (ranked["priority"][known][local[:, 0]] != HELD)
+    candidates, inside = np.unique(known[local[likely]], return_inverse=True)
     np.save(out / "candidates.npy", candidates)
-    np.save(out / "pairs.npy", local.reshape(-1, 2))
+    np.save(out / "ascending.npy", candidates)
+    np.save(out / "pairs.npy", inside.reshape(-1, 2))
 
 
 def write_contained(unit: ContainUnit, out: Path) -> None:

@@ -27,11 +27,11 @@ DOCUMENT = np.dtype(
 )
 """What the sketch says of a document: ``documents.npy`` of a part."""
 
-RANKED = np.dtype([("ordinal", "<i8"), ("rows", "<i4"), ("units", "<i8"), ("priority", "<i4"), ("copy_of", "<i8")])
-"""Of each document: its first row, how many rows, how long, whom it gives way to (lower stays; `HELD` before all
-else), and which document with its very text stands for it."""
+RANKED = np.dtype([("ordinal", "<i8"), ("rows", "<i4"), ("units", "<i8"), ("priority", "<f8")])
+"""Of each document: its first row, how many rows, how long, and whom it gives way to (lower stays; `HELD` before all
+else)."""
 
-HELD = -1
+HELD = -np.inf
 """Priority of what an earlier build holds."""
 
 REMOVED = np.dtype([("doc", "<i8"), ("survivor", "<i8"), ("jaccard", "<f8")])
@@ -60,12 +60,10 @@ class Corpus:
 
 
 class Group(NamedTuple):
-    """A range of candidates made of whole components, and the range of the buckets that hold them."""
+    """A range of candidates made of whole components."""
 
     first: int
     last: int
-    first_bucket: int
-    last_bucket: int
     units: int
     """Units of its texts: about as many shingles are to be compared."""
 
@@ -75,9 +73,13 @@ class Found:
     """Where the candidates are."""
 
     ranked: Path
-    """Directory of ``ranked.npy``, RANKED[documents], and ``banded.npy``."""
+    """Directory of ``ranked.npy``, RANKED[documents]."""
+    copies: Path
+    """Directory of ``copy_of.npy``: which document with its very text stands for each, int64[documents]."""
     candidates: Path
-    """Directory of ``candidates.npy``, ``members.npy``, ``starts.npy`` and ``plan.json``."""
+    """Directory of ``candidates.npy``, the document of each, and ``ascending.npy``, these documents in order."""
+    buckets: tuple[Path, ...] = ()
+    """Directories of buckets of candidates."""
 
 
 def documents_in(parts: Sequence[TextPart]) -> list[int]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from mrprep.builddir.mapped import mapped
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import Found, documents_in
 from mrprep.duplicates.set_writer import SetWriter
@@ -35,7 +36,7 @@ class ShingleUnit:
 
 def shingle_units(found: Found, parts: Sequence[TextPart], ngram: int) -> list[ShingleUnit]:
     """Cut the parts into units of work; those without candidates are left out."""
-    candidates = np.sort(np.load(found.candidates / "candidates.npy"))
+    candidates = mapped(found.candidates / "ascending.npy")
     if not candidates.size:
         return []
     ends = np.cumsum(documents_in(parts)).tolist()
@@ -53,36 +54,41 @@ def shingle_units(found: Found, parts: Sequence[TextPart], ngram: int) -> list[S
 
 def write_shingles(unit: ShingleUnit, out: Path) -> None:
     """Write the shingle sets of the candidates of some parts, in order of documents."""
-    ranked = np.load(unit.found.ranked / "ranked.npy", mmap_mode="r")
-    candidates = np.sort(np.load(unit.found.candidates / "candidates.npy"))
+    ranked = mapped(unit.found.ranked / "ranked.npy")
+    candidates = mapped(unit.found.candidates / "ascending.npy")
     wanted = [np.empty(0, np.int64)]
     base = unit.base
     with (out / "shingles.u64").open("wb") as file:
         writer = SetWriter(file, unit.ngram, out)
         for part, documents in zip(unit.parts, documents_in(unit.parts), strict=True):
-            mine = candidates[slice(*np.searchsorted(candidates, [base, base + documents]))]
+            mine = np.asarray(candidates[slice(*np.searchsorted(candidates, [base, base + documents]))])
             here = ranked[mine]
             for batch in read_documents(part.path, here["ordinal"] - part.base, here["rows"]):
                 writer.add(batch)
             wanted.append(mine)
             base += documents
     np.save(out / "documents.npy", np.concatenate(wanted))
-    np.save(out / "sizes.npy", writer.sizes)
+    np.save(out / "starts.npy", np.concatenate([[0], np.cumsum(writer.sizes)]))
 
 
 class ShingleFiles:
     """Shingle sets of some documents."""
 
     def __init__(self, paths: Sequence[Path], documents: I64) -> None:
-        known = [np.load(path / "documents.npy") for path in paths]
-        sizes = [np.load(path / "sizes.npy") for path in paths]
-        which = np.searchsorted(np.concatenate(known), documents)
-        self.sizes: I64 = np.concatenate(sizes)[which]
+        order = np.argsort(documents, kind="stable")
+        wanted = documents[order]
+        self.sizes: I64 = np.zeros(documents.size, np.int64)
         """How many shingles each has."""
-        self._file = np.repeat(np.arange(len(paths)), [len(one) for one in known])[which]
-        self._at = np.concatenate([np.cumsum(one) - one for one in sizes])[which]
+        self._file, self._at = np.zeros_like(self.sizes), np.zeros_like(self.sizes)
         self._paths = [path / "shingles.u64" for path in paths]
-        self._maps = [np.memmap(path, np.uint64, "r") for path in self._paths]
+        self._maps: dict[int, U64] = {}
+        for number, path in enumerate(paths):
+            known = mapped(path / "documents.npy")
+            mine = slice(*np.searchsorted(wanted, [known[0], known[-1] + 1]))
+            if mine.start < mine.stop:
+                which, starts = np.searchsorted(known, wanted[mine]), mapped(path / "starts.npy")
+                at, self._maps[number] = order[mine], np.memmap(self._paths[number], np.uint64, "r")
+                self._file[at], self._at[at], self.sizes[at] = number, starts[which], starts[which + 1] - starts[which]
 
     def jaccard(self, pairs: I64, least: float = 0.0) -> F64:
         """Return the Jaccard of each pair of documents; see `jaccard_of_pairs`."""
@@ -97,8 +103,7 @@ class ShingleFiles:
 
     def _get(self, number: int) -> U64:
         at = self._at[number]
-        shingles: U64 = self._maps[self._file[number]][at : at + self.sizes[number]]
-        return shingles
+        return self._maps[int(self._file[number])][at : at + self.sizes[number]]
 
     def _chunks(self, number: int) -> Iterator[U64]:
         at, left = int(self._at[number]), int(self.sizes[number])

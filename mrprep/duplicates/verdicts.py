@@ -1,23 +1,30 @@
-"""Exact copies and near duplicates -> a verdict for every row, and the table of removed documents."""
+"""Exact copies and near duplicates -> a verdict for every row, and the table of removed documents.
+
+A stretch of documents at a time, twice; some 50 bytes a document lie on disk meanwhile.
+"""
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrprep.builddir.mapped import Array, let_go, mapped, zeros
+from mrprep.builddir.npystream import NpyStream
 from mrprep.builddir.tables import CLUSTERS
-from mrprep.duplicates.layout import CONTAINED, HELD, REMOVED, Corpus, Found, Records
-from mrprep.duplicates.report import report
+from mrprep.duplicates.layout import Corpus, Found, Records
+from mrprep.duplicates.ranks import RANKED_FILE, held_documents, stretches
+from mrprep.duplicates.removals import KINDS, Removals
+from mrprep.duplicates.report import Tally
 from mrprep.order import I64
 
-KINDS = ("exact", "near", "chain", "contained")
 KEPT = -1
 FIRST_BUILD = -2
 """Verdict of what the first of the earlier builds holds; the next one's is -3, and so on."""
-_TABLE = np.dtype([*CONTAINED.descr, ("kind", "<i4")])
 
 
 @dataclass(frozen=True)
@@ -33,78 +40,93 @@ class VerdictUnit:
 
 
 def write_verdicts(unit: VerdictUnit, out: Path) -> None:
-    """Write ``verdict.npy``, ``clusters.parquet``, ``counts.json`` and ``report.json`` (see `report`)."""
-    ranked = np.load(unit.found.ranked / "ranked.npy")
-    near = np.concatenate([np.empty(0, REMOVED), *(np.load(path / "removed.npy") for path in unit.compared)])
-    inside = np.load(unit.contained / "contained.npy") if unit.contained else np.empty(0, CONTAINED)
-    table = removals(ranked["copy_of"], near, inside, unit.threshold)
-    own = ranked["priority"] != HELD
-    table = table[own[table["doc"]]]
-    firsts, names = _builds(unit.corpus)
-    build = np.searchsorted(firsts, ranked["ordinal"][table["survivor"]], "right") - 1
-    survivor = ranked["ordinal"][table["survivor"]] - firsts[build]
-    held = build < len(names)
-    verdict = np.full(ranked.size, KEPT, np.int64)
-    verdict[table["doc"]] = np.where(held, FIRST_BUILD - build, survivor)
-    np.save(out / "verdict.npy", np.repeat(verdict[own], ranked["rows"][own]))
-    columns = {
-        "doc": ranked["ordinal"][table["doc"]] - firsts[-1],
-        "survivor": survivor,
-        "against": pa.array(np.array([*names, ""], object)[build], pa.string(), mask=~held),
-        "cluster": ranked["ordinal"][_smallest(table, own)] - firsts[-1],
-        "kind": pa.array(np.array(KINDS, object)[table["kind"]], pa.string()),
-        "jaccard": pa.array(table["jaccard"], mask=np.isnan(table["jaccard"])),
-        "share": pa.array(table["share"], mask=table["kind"] != KINDS.index("contained")),
-    }
-    pq.write_table(pa.table(columns, CLUSTERS), out / "clusters.parquet", compression="zstd", compression_level=1)
-    counts = {kind: int(np.count_nonzero(table["kind"] == number)) for number, kind in enumerate(KINDS)}
-    overflow = sum(json.loads((path / "overflow.json").read_text()) for path in unit.compared)
-    (out / "counts.json").write_text(json.dumps({**counts, "held": int(held.sum()), "overflow": overflow}))
-    (out / "report.json").write_text(json.dumps(report(unit.corpus, ranked, table), indent=1, ensure_ascii=False))
+    """Write ``verdict.npy``, ``clusters.parquet``, ``counts.json`` and ``report.json`` (see `Tally`)."""
+    with TemporaryDirectory(dir=out) as scratch:
+        writer = _Writer(unit, Path(scratch))
+        writer.verdicts(out / "verdict.npy")
+        writer.clusters(out / "clusters.parquet")
+        overflow = sum(json.loads((path / "overflow.json").read_text()) for path in unit.compared)
+        counts = {name: writer.counts[name] for name in (*KINDS, "held")}
+        (out / "counts.json").write_text(json.dumps({**counts, "overflow": overflow}))
+        (out / "report.json").write_text(json.dumps(writer.tally.report(), indent=1, ensure_ascii=False))
+
+
+class _Writer:
+    """Goes over the documents of this build."""
+
+    def __init__(self, unit: VerdictUnit, scratch: Path) -> None:
+        self._ranked = mapped(unit.found.ranked / RANKED_FILE)
+        self._removals = Removals(unit.found, unit.compared, unit.contained, unit.threshold, scratch)
+        self._firsts, self._names = _builds(unit.corpus)
+        self._held = held_documents(unit.corpus)
+        self._smallest = zeros(scratch / "smallest.npy", np.int64, self._ranked.size)
+        """Of each survivor one more than the first of this build's that stands or goes with it; 0 of others."""
+        self.tally = Tally(unit.corpus, self._ranked, scratch)
+        self.counts = Counter[str]()
+
+    def verdicts(self, path: Path) -> None:
+        """Write the verdict of each row, and count."""
+        with NpyStream(path, np.int64) as stream:
+            for begin, end in self._stretches():
+                table = self._removals.of(begin, end)
+                build, survivor = self._survivors(table)
+                held = build < len(self._names)
+                verdict = np.full(end - begin, KEPT, np.int64)
+                verdict[table["doc"] - begin] = np.where(held, FIRST_BUILD - build, survivor)
+                stream.write(np.repeat(verdict, self._ranked["rows"][begin:end]))
+                self.counts.update({name: int(np.sum(table["kind"] == kind)) for kind, name in enumerate(KINDS)})
+                self.counts["held"] += int(held.sum())
+                self._note_smallest(table)
+                self.tally.add(begin, end, table)
+                let_go(self._ranked)
+
+    def clusters(self, path: Path) -> None:
+        """Write the table of removed documents."""
+        with pq.ParquetWriter(path, CLUSTERS, compression="zstd", compression_level=1) as writer:
+            for begin, end in self._stretches():
+                writer.write_table(self._clusters(self._removals.of(begin, end)))
+                let_go(self._ranked, self._smallest)
+
+    def _clusters(self, table: Records) -> pa.Table:
+        build, survivor = self._survivors(table)
+        held = build < len(self._names)
+        smallest = self._smallest[table["survivor"]] - 1
+        columns = {
+            "doc": self._ordinals(table["doc"]) - self._firsts[-1],
+            "survivor": survivor,
+            "against": pa.array(np.array([*self._names, ""], object)[build], pa.string(), mask=~held),
+            "cluster": self._ordinals(smallest) - self._firsts[-1],
+            "kind": pa.array(np.array(KINDS, object)[table["kind"]], pa.string()),
+            "jaccard": pa.array(table["jaccard"], mask=np.isnan(table["jaccard"])),
+            "share": pa.array(table["share"], mask=table["kind"] != KINDS.index("contained")),
+        }
+        return pa.table(columns, CLUSTERS)
+
+    def _stretches(self) -> list[tuple[int, int]]:
+        """Return the ranges of documents of this build."""
+        size = int(self._ranked.size)
+        return [(max(begin, self._held), end) for begin, end in stretches(size) if end > self._held]
+
+    def _survivors(self, table: Records) -> tuple[I64, I64]:
+        """Return of which build the survivors are, the last being this one, and their rows there."""
+        ordinal = self._ordinals(table["survivor"])
+        build = np.searchsorted(self._firsts, ordinal, "right") - 1
+        return build, ordinal - self._firsts[build]
+
+    def _ordinals(self, documents: I64) -> I64:
+        found: I64 = self._ranked["ordinal"][documents]
+        return found
+
+    def _note_smallest(self, table: Records) -> None:
+        """Note the removed of a stretch; stretches come in order, so what is noted before is smaller."""
+        survivor, at = np.unique(table["survivor"], return_index=True)
+        own = np.where(survivor >= self._held, survivor, np.iinfo(np.int64).max - 1)
+        known: Array = self._smallest[survivor]
+        self._smallest[survivor] = np.where(known > 0, known, 1 + np.minimum(own, table["doc"][at]))
+        let_go(self._smallest)
 
 
 def _builds(corpus: Corpus) -> tuple[I64, list[str]]:
     """Return the first row of each earlier build and then that of this one, and the names of the earlier ones."""
     rows = np.cumsum([0, *(part.rows for part in corpus.parts[: corpus.held_parts])])
     return rows[np.cumsum([0, *(parts for _, parts in corpus.held)])], [name for name, _ in corpus.held]
-
-
-def _smallest(table: Records, own: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> I64:
-    """Return for each removed document the first of this build's that stand or go with its survivor."""
-    smallest = np.where(own, np.arange(own.size), own.size)
-    np.minimum.at(smallest, table["survivor"], table["doc"])
-    found: I64 = smallest[table["survivor"]]
-    return found
-
-
-def removals(copy_of: I64, near: Records, inside: Records, threshold: float) -> Records:
-    """Return the removed documents in their order, the copies of near duplicates among them.
-
-    A copy goes where the document that stands for its text goes: it is ``exact`` when that one is kept, else
-    ``near``, ``contained`` or ``chain`` (below the threshold, joined through others) as that one is. Whoever went
-    for a document that stands inside another goes for that other, through a chain; they are not compared.
-
-    Args:
-        copy_of: int64[d], which document stands for the text of each.
-        near: REMOVED[n], among documents that stand for their own text.
-        inside: CONTAINED[n], among those that near duplicates have left.
-        threshold: at or above it a near duplicate is direct.
-    """
-    every = np.arange(copy_of.size)
-    survivor, jaccard, share = every.copy(), np.ones(copy_of.size), np.zeros(copy_of.size)
-    contained = np.zeros(copy_of.size, bool)
-    survivor[near["doc"]], jaccard[near["doc"]] = near["survivor"], near["jaccard"]
-    onward = every.copy()
-    onward[inside["doc"]] = inside["survivor"]
-    jaccard[onward[survivor] != survivor] = np.nan
-    survivor = onward[survivor]
-    jaccard[inside["doc"]], share[inside["doc"]], contained[inside["doc"]] = inside["jaccard"], inside["share"], True
-    gone = np.flatnonzero(survivor[copy_of] != every)
-    first = copy_of[gone]
-    table = np.zeros(gone.size, _TABLE)
-    table["doc"], table["survivor"], table["jaccard"] = gone, survivor[first], jaccard[first]
-    table["share"] = share[first]
-    exact, near_, chain, inside_ = range(len(KINDS))
-    cases = [survivor[first] == first, contained[first], table["jaccard"] >= threshold]
-    table["kind"] = np.select(cases, [exact, inside_, near_], chain)
-    return table

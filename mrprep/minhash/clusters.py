@@ -10,12 +10,17 @@ from mrprep.order import I64
 
 
 def components(size: int, pairs: I64) -> I64:
-    """Return for each of ``size`` texts the smallest text that pairs connect it with, int64[size].
+    """Return for each of ``size`` texts the smallest text that pairs connect it with, int64[size]."""
+    return connected(np.arange(size, dtype=np.int64), pairs)
+
+
+def connected(labels: I64, pairs: I64) -> I64:
+    """Return what ``components`` gives when these pairs come to those that gave ``labels``.
 
     Labels fall along the pairs and jump to their own labels until nothing changes (Shiloach and Vishkin
     1982): a logarithmic number of rounds over arrays.
     """
-    labels = np.arange(size, dtype=np.int64)
+    labels = labels.copy()
     one, other = (pairs[:, 0], pairs[:, 1]) if len(pairs) else (labels[:0], labels[:0])
     while True:
         low, high = np.minimum(labels[one], labels[other]), np.maximum(labels[one], labels[other])

@@ -14,6 +14,7 @@ from mrprep.builddir.manifest import Build, open_build
 from mrprep.builddir.publish import check_ours
 from mrprep.config import Pipeline
 from mrprep.engine.fingerprint import changes, fingerprint
+from mrprep.engine.memory import workers_in
 from mrprep.engine.parts import discard
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, difference, inputs_record
@@ -40,6 +41,17 @@ class RunOptions:
     hash_inputs: bool = False
     allow_code: bool = False
     """Whether stages of the pipeline that are its author's own code may run."""
+    memory: int | None = None
+    """Bytes for all processes together; None: a share of the machine's."""
+
+    def __post_init__(self) -> None:
+        """Refuse a memory that cannot be kept, before anything is looked at."""
+        workers_in(self.memory, self.jobs)
+
+    @property
+    def workers(self) -> int:
+        """How many processes work side by side."""
+        return workers_in(self.memory, self.jobs)
 
 
 @dataclass(frozen=True, slots=True)

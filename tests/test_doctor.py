@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from builds import mrprep
 
-from mrprep.doctor import ascend, machine, packages
+from mrprep.doctor import ascend, packages
 from mrprep.doctor.log import diagnose
 from mrprep.doctor.reading import judge
+from mrprep.engine import memory
 
 PROVOKED = {
     "missing index": "write('a'); os.remove('a.mindrecord.db'); read('a')",
@@ -171,12 +172,12 @@ def test_a_package_of_the_wrong_version_is_named_with_the_command_that_mends_it(
 
 def test_memory_is_that_of_the_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(machine, "_LIMITS", (str(limit),))
-    whole = machine.usable_memory()
+    monkeypatch.setattr(memory, "_LIMITS", (str(limit),))
+    whole = memory.usable_memory()
     limit.write_text("max\n")
-    assert machine.usable_memory() == whole
+    assert memory.usable_memory() == whole
     limit.write_text("1000000000\n")
-    assert machine.usable_memory() == 1_000_000_000
+    assert memory.usable_memory() == 1_000_000_000
 
 
 def test_ascend_is_read_from_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

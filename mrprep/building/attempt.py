@@ -56,7 +56,7 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
 @contextmanager
 def working(request: Request, home: Path, options: RunOptions, say: Say) -> Iterator[Work]:
     """Yield the work in ``home``, with workers that end with it."""
-    pool = Pool(options.jobs)
+    pool = Pool(options.workers)
     try:
         yield Work(home / "phases", pool, say, request.root)
     finally:

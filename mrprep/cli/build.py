@@ -43,6 +43,10 @@ def build(
     valid: Annotated[float | None, typer.Option(help="Share of the tokens to hold back for validation.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of order, samples and the valid split.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
+    ] = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Stop at the first input that cannot be read; exit with 4 if the audit fails."),
@@ -67,10 +71,11 @@ def build(
 
     Killed at any moment, the same command goes on where it was and ends with the same bytes.
     """
-    from mrprep.cli.given import absolute, given
+    from mrprep.cli.given import absolute, given, job_count
     from mrprep.cli.size import parse_size
     from mrprep.config import decontaminated, load_pipeline, with_inputs
     from mrprep.errors import UsageError
+    from mrprep.request import RunOptions
 
     if shards is not None and shard_size is not None:
         raise UsageError("--shards and --shard-size say the same thing: give one of them")
@@ -96,20 +101,18 @@ def build(
 
         print(describe(chosen, out))
         return
-    switches = {"keep_work": keep_work, "overwrite": overwrite, "hash_inputs": hash_inputs, "allow_code": allow_code}
-    made = _run(chosen, out, jobs, strict=strict, **switches)
+    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs, allow_code, parse_size(memory))
+    made = _run(chosen, out, switches)
     if not no_audit:
         _audit(made, chosen, strict=strict)
 
 
-def _run(chosen: Any, out: Path, jobs: int | None, **switches: bool) -> Any:
+def _run(chosen: Any, out: Path, switches: Any) -> Any:
     from mrprep.building.build import build
-    from mrprep.cli.given import job_count
     from mrprep.cli.terminal import say
-    from mrprep.request import RunOptions
     from mrprep.summary import text_summary
 
-    made = build(chosen, out, RunOptions(job_count(jobs), **switches), say)
+    made = build(chosen, out, switches, say)
     print(text_summary(made))
     return made
 

@@ -62,6 +62,10 @@ def dedupe(
         str | None, typer.Option(help="Encoding of the text files, such as gb18030.  [default: found out for each]")
     ] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,
     keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,
@@ -77,6 +81,7 @@ def dedupe(
     """
     from mrprep.building.documents import deduplicate
     from mrprep.cli.given import absolute, given, job_count
+    from mrprep.cli.size import parse_size
     from mrprep.cli.terminal import say
     from mrprep.config import decontaminated, load_pipeline, only_dedupe, with_inputs
     from mrprep.errors import UsageError
@@ -93,7 +98,7 @@ def dedupe(
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
     chosen = decontaminated(chosen, absolute(decontaminate) or ())
     chosen = with_inputs(chosen, inputs)
-    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs, allow_code)
+    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs, allow_code, parse_size(memory))
     print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))
 
 

@@ -30,6 +30,10 @@ def mindrecord(
     ] = False,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Take out duplicates.")] = False,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
+    ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,
 ) -> None:
     """Split the rows of MindRecord files at EOD and pack the documents anew, their ids as they were.
@@ -38,6 +42,7 @@ def mindrecord(
     """
     from mrprep.building.imports import ImportedRows, import_rows
     from mrprep.cli.given import given, job_count
+    from mrprep.cli.size import parse_size
     from mrprep.cli.terminal import say
     from mrprep.config import command_line_sources, load_pipeline
     from mrprep.plan import plan_mindrecord
@@ -53,5 +58,5 @@ def mindrecord(
     chosen = load_pipeline("raw", overrides)
     chosen = chosen.model_copy(update={"source": command_line_sources(files, chosen.input)})
     found = plan_mindrecord(chosen.source, out)
-    switches = RunOptions(job_count(jobs), overwrite=overwrite)
+    switches = RunOptions(job_count(jobs), overwrite=overwrite, memory=parse_size(memory))
     print(text_summary(import_rows(chosen, found, out, ImportedRows(joined), switches, say)))

@@ -122,7 +122,7 @@ def _training(
 
 def _room(memory: str | None, ranks: int) -> float:
     from mrprep.cli.size import parse_size
-    from mrprep.doctor.machine import usable_memory
+    from mrprep.engine.memory import usable_memory
 
     return float(parse_size(memory) or usable_memory() / ranks)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mrprep.doctor.reading import Reading, judge
+from mrprep.engine.memory import usable_memory
 
 _GB = 1e9
 _MEMORY = 4 * _GB
@@ -18,7 +19,6 @@ _DISK = 5 * _GB
 _FILES = 1024
 """A build opens a file a token partition, at most 256, and the trainer every shard."""
 _SHARED = 64e6
-_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def readings(directory: Path) -> Iterator[Reading]:
@@ -37,13 +37,6 @@ def readings(directory: Path) -> Iterator[Reading]:
     yield judge("locale", encoding, "UTF-8", encoding.upper() == "UTF-8", "export LC_ALL=C.UTF-8", "note")
     yield _system()
     yield _loopback()
-
-
-def usable_memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its control group's if that is less."""
-    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    texts = [Path(file).read_text().strip() for file in _LIMITS if Path(file).is_file()]
-    return min([total, *(int(text) for text in texts if text.isdigit())])
 
 
 def _open_files() -> Reading:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrprep.engine.memory import PARENT, WORKER
 from mrprep.estimate.ranges import Range
 from mrprep.estimate.text import Text
 
@@ -18,8 +19,6 @@ _TRAINING = 6.0
 """Seconds that training a vocabulary takes."""
 _SPREAD = (0.6, 1.0, 1.8)
 """Of measured build times around the estimate, on machines that also do something else."""
-_PARENT, _WORKER = 170e6, 290e6
-"""Bytes of resident memory; flat in the size of the input (bench/growth.py)."""
 _WORK_A_DOCUMENT = 300
 _PROVENANCE_A_STRETCH = 24
 _SKETCH = 125
@@ -78,7 +77,7 @@ def cost(
     output = kept.plus(shards).plus(tables).plus(Range.exact(fixed))
     flat = tokens * (2 if text.vocab_size <= 1 << 16 else 4)
     work = output.plus(flat).plus(text.documents * _WORK_A_DOCUMENT)
-    return Cost(seconds, output, work, {n: _PARENT + n * _WORKER for n in jobs})
+    return Cost(seconds, output, work, {n: float(PARENT + n * WORKER) for n in jobs})
 
 
 def _compressed(texts: Sequence[str]) -> float:

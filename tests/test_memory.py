@@ -1,0 +1,49 @@
+"""`--memory`: how many workers it lets run, what it refuses, and that it decides no byte."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from builds import build, hashes, mrprep
+
+from mrprep.builddir.mapped import let_go, mapped, zeros
+from mrprep.engine import memory
+from mrprep.errors import UsageError
+from mrprep.request import RunOptions
+
+SAMPLES = Path(__file__).resolve().parent.parent / "samples/corpus"
+
+
+def test_workers_are_as_many_as_fit() -> None:
+    assert [memory.workers_in(size * 10**6, 64) for size in (600, 999, 1000, 4000)] == [1, 1, 2, 9]
+    assert RunOptions(jobs=3, memory=4 * 10**9).workers == 3
+    with pytest.raises(UsageError, match="599MB cannot be kept: 600MB is the least"):
+        RunOptions(jobs=1, memory=599 * 10**6)
+
+
+def test_without_it_a_share_of_the_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "_LIMITS", (str(limit),))
+    limit.write_text("2000000000\n")
+    assert RunOptions(jobs=64).workers == 3  # 1.6 GB: 0.2 and three times 0.4
+    limit.write_text("100000000\n")
+    assert RunOptions(jobs=64).workers == 1
+
+
+def test_the_least_and_plenty_give_the_same_bytes(tmp_path: Path) -> None:
+    refused = mrprep("build", SAMPLES, "--out", tmp_path / "no", "--memory", "300MB")
+    assert refused.returncode == 2 and "600MB is the least" in refused.stderr
+    assert not list(tmp_path.iterdir())
+    build(SAMPLES, tmp_path / "least", "--memory", "600MB")
+    build(SAMPLES, tmp_path / "plenty", "--memory", "8GB", "--jobs", 2)
+    assert hashes(tmp_path / "least") == hashes(tmp_path / "plenty")
+
+
+def test_pages_that_are_given_back_keep_what_was_written(tmp_path: Path) -> None:
+    array = zeros(tmp_path / "a.npy", np.int64, 1 << 20)
+    array[5::7] = np.arange(array.size)[5::7]
+    let_go(array)
+    assert array[5::7].tolist() == list(range(5, array.size, 7)) and not array[6::7].any()
+    del array
+    assert int(mapped(tmp_path / "a.npy")[12]) == 12
+    assert zeros(tmp_path / "none.npy", np.int64, 0).size == mapped(tmp_path / "none.npy").size == 0

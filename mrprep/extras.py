@@ -9,6 +9,8 @@ PACKAGES = {
     "hf": "tokenizers",
     "tiktoken": "tiktoken",
     "interop": "torch",
+    "ray": "ray",
+    "remote": "fsspec",
 }
 """Extra of mrprep -> the package it brings."""
 

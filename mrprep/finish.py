@@ -71,6 +71,7 @@ def _run_facts(request: Request, options: RunOptions) -> dict[str, Any]:
     """Return what run.json says beside the phases: all that may differ between equal builds."""
     return {
         "host": platform.node(),
+        "executor": options.executor,
         "jobs": options.jobs,
         "against": {each.name: str(each.build.path.resolve()) for each in request.earlier},
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),

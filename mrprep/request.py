@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
@@ -43,10 +43,14 @@ class RunOptions:
     """Whether stages of the pipeline that are its author's own code may run."""
     memory: int | None = None
     """Bytes for all processes together; None: a share of the machine's."""
+    executor: Literal["processes", "ray"] = "processes"
+    address: str | None = None
+    """Of a running Ray cluster; None starts a Ray on this machine. ``jobs`` 0 is as many as it has processors."""
 
     def __post_init__(self) -> None:
         """Refuse a memory that cannot be kept, before anything is looked at."""
-        workers_in(self.memory, self.jobs)
+        if self.executor == "processes":
+            workers_in(self.memory, self.jobs)
 
     @property
     def workers(self) -> int:

@@ -1,14 +1,17 @@
 """One attempt at a directory: what stands there is settled under a lock, and the phases run on what was left."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mrprep.builddir.layout import work_of
+from mrprep.builddir.layout import LOCK, work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
 from mrprep.config import Pipeline
-from mrprep.engine.executor import Pool
+from mrprep.engine.cluster import Cluster, Terms
+from mrprep.engine.executor import Executor, Pool
+from mrprep.engine.node import PYTHON, versions
 from mrprep.engine.work import Work
 from mrprep.plan import Plan, plan
 from mrprep.request import Request, RunOptions, clear, settle
@@ -44,7 +47,7 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)
         if finished is None:
-            with working(request, home, options, say) as work:
+            with working(request, found, home, options, say) as work:
                 finished = make(request, found, out, options, work)
         elif options.strict:
             read.refuse_unread([finished.path])
@@ -54,10 +57,25 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
 
 
 @contextmanager
-def working(request: Request, home: Path, options: RunOptions, say: Say) -> Iterator[Work]:
+def working(request: Request, found: Plan, home: Path, options: RunOptions, say: Say) -> Iterator[Work]:
     """Yield the work in ``home``, with workers that end with it."""
-    pool = Pool(options.workers)
+    home = home.absolute()
+    executor: Executor = Pool(options.workers)
+    if options.executor == "ray":
+        executor = Cluster(_terms(request, found, home, options), say)
     try:
-        yield Work(home / "phases", pool, say, request.root)
+        yield Work(home / "phases", executor, say, request.root)
     finally:
-        pool.close()
+        executor.close()
+
+
+def _terms(request: Request, found: Plan, home: Path, options: RunOptions) -> Terms:
+    """Return what machines must share with this one: the libraries, a file of each input, and the work directory."""
+    mark = home / LOCK
+    mark.touch()
+    seen = {str(mark): mark.stat().st_size}
+    for listing in found.listings:
+        for file in listing.files[:1]:
+            seen[os.fsdecode(os.path.join(listing.root, file.path))] = file.size  # noqa: PTH118
+    names = [PYTHON, "mrprep", *(name for name in request.libraries if name != "format")]
+    return Terms(options.address, options.jobs, versions(names), seen)

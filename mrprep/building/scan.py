@@ -22,6 +22,9 @@ def duplicate_share(pipeline: Pipeline, options: RunOptions, say: Say) -> float:
     """
     found = plan(pipeline.source, None, strict=options.strict)
     request = Request.of(pipeline, found, options)
-    with TemporaryDirectory(prefix="mrprep-scan-") as folder, working(request, Path(folder), options, say) as work:
+    with (
+        TemporaryDirectory(prefix="mrprep-scan-") as folder,
+        working(request, found, Path(folder), options, say) as work,
+    ):
         verdict = read_texts(work, request, found, options).verdict
         return float((np.load(verdict) != -1).mean()) if verdict else 0.0

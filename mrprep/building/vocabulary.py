@@ -25,7 +25,7 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
     home = work_of(out)
     with locked(home):
         settle_work(request, home, overwrite=options.overwrite, say=say)
-        with working(request, home, options, say) as work:
+        with working(request, found, home, options, say) as work:
             texts = read_texts(work, request, found, options)
             vocabulary = vocabulary_of(work, pipeline, texts.parts, texts.verdict)
             place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)

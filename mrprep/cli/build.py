@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.where import Address, Executor, where
 
 Layout = typer.Option(help="flat: input_ids [S+1]; mcore: input_ids, labels, loss_mask, position_ids, actual_seq_len.")
 
@@ -47,6 +48,8 @@ def build(
         str | None,
         typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
     ] = None,
+    executor: Executor = "processes",
+    address: Address = None,
     strict: Annotated[
         bool,
         typer.Option("--strict", help="Stop at the first input that cannot be read; exit with 4 if the audit fails."),
@@ -71,7 +74,7 @@ def build(
 
     Killed at any moment, the same command goes on where it was and ends with the same bytes.
     """
-    from mrprep.cli.given import absolute, given, job_count
+    from mrprep.cli.given import absolute, given
     from mrprep.cli.size import parse_size
     from mrprep.config import decontaminated, load_pipeline, with_inputs
     from mrprep.errors import UsageError
@@ -101,7 +104,14 @@ def build(
 
         print(describe(chosen, out))
         return
-    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs, allow_code, parse_size(memory))
+    switches = RunOptions(
+        **where(jobs, memory, executor, address),
+        keep_work=keep_work,
+        overwrite=overwrite,
+        strict=strict,
+        hash_inputs=hash_inputs,
+        allow_code=allow_code,
+    )
     made = _run(chosen, out, switches)
     if not no_audit:
         _audit(made, chosen, strict=strict)

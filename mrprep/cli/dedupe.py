@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.where import Address, Executor, where
 
 
 class _InputsOrCurve(TyperGroup):
@@ -66,6 +67,8 @@ def dedupe(
         str | None,
         typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
     ] = None,
+    executor: Executor = "processes",
+    address: Address = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,
     keep_work: Annotated[bool, typer.Option("--keep-work", help="Keep OUT.work.")] = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,
@@ -80,8 +83,7 @@ def dedupe(
     mrprep dedupe curve shows which pairs become candidates at a threshold.
     """
     from mrprep.building.documents import deduplicate
-    from mrprep.cli.given import absolute, given, job_count
-    from mrprep.cli.size import parse_size
+    from mrprep.cli.given import absolute, given
     from mrprep.cli.terminal import say
     from mrprep.config import decontaminated, load_pipeline, only_dedupe, with_inputs
     from mrprep.errors import UsageError
@@ -98,7 +100,14 @@ def dedupe(
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
     chosen = decontaminated(chosen, absolute(decontaminate) or ())
     chosen = with_inputs(chosen, inputs)
-    switches = RunOptions(job_count(jobs), keep_work, overwrite, strict, hash_inputs, allow_code, parse_size(memory))
+    switches = RunOptions(
+        **where(jobs, memory, executor, address),
+        keep_work=keep_work,
+        overwrite=overwrite,
+        strict=strict,
+        hash_inputs=hash_inputs,
+        allow_code=allow_code,
+    )
     print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))
 
 

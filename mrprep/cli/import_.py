@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from mrprep.cli.where import Address, Executor, where
+
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make a build of what other programs wrote.")
 
 
@@ -34,6 +36,8 @@ def mindrecord(
         str | None,
         typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
     ] = None,
+    executor: Executor = "processes",
+    address: Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,
 ) -> None:
     """Split the rows of MindRecord files at EOD and pack the documents anew, their ids as they were.
@@ -41,8 +45,7 @@ def mindrecord(
     Columns: input_ids, and labels where those are shifted by one. Rows that overlap by one token are joined.
     """
     from mrprep.building.imports import ImportedRows, import_rows
-    from mrprep.cli.given import given, job_count
-    from mrprep.cli.size import parse_size
+    from mrprep.cli.given import given
     from mrprep.cli.terminal import say
     from mrprep.config import command_line_sources, load_pipeline
     from mrprep.plan import plan_mindrecord
@@ -58,5 +61,5 @@ def mindrecord(
     chosen = load_pipeline("raw", overrides)
     chosen = chosen.model_copy(update={"source": command_line_sources(files, chosen.input)})
     found = plan_mindrecord(chosen.source, out)
-    switches = RunOptions(job_count(jobs), overwrite=overwrite, memory=parse_size(memory))
+    switches = RunOptions(**where(jobs, memory, executor, address), overwrite=overwrite)
     print(text_summary(import_rows(chosen, found, out, ImportedRows(joined), switches, say)))

@@ -1,7 +1,12 @@
-"""How a unit's results appear on disk: written aside under their final file names, then renamed into place."""
+"""How a unit's results appear on disk: written aside under their final file names, then renamed into place.
+
+Two workers may be at one unit, when a machine that was given up for lost goes on: each writes aside under a name
+of its own, the first to rename wins, and the bytes are the same.
+"""
 
 import os
 import shutil
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,24 +17,22 @@ WholeUnit = Callable[[Any, Path], None]
 """Writes all its files into the directory it is given."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Parts:
     """Where a unit that publishes more than once puts its parts, numbered from 0."""
 
     path: Path
+    done: int = 0
+    """How many parts earlier attempts and this one have published; the function goes on after them."""
     again: bool = False
     """Whether an earlier attempt began and did not end."""
-
-    @property
-    def done(self) -> int:
-        """How many parts earlier attempts have published; the function goes on after them."""
-        return sum(path.name.isdigit() for path in self.path.iterdir()) if self.path.is_dir() else 0
 
     @contextmanager
     def new(self) -> Iterator[Path]:
         """Give a directory to write the next part into; it is published when the block ends without an error."""
         with published(self.path / f"{self.done:04d}") as aside:
             yield aside
+        self.done += 1
 
 
 PartsUnit = Callable[[Any, Parts], None]
@@ -39,13 +42,22 @@ PartsUnit = Callable[[Any, Parts], None]
 @contextmanager
 def published(final: Path) -> Iterator[Path]:
     """Give a directory beside ``final`` that takes its name when the block ends without an error."""
-    aside = final.with_name(f"{final.name}.tmp-{os.getpid()}")
-    shutil.rmtree(aside, ignore_errors=True)
+    aside = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
     aside.mkdir(parents=True)
     yield aside
     for file in aside.iterdir():
         sync(file)
-    aside.rename(final)
+    _rename(aside, final)
+
+
+def _rename(aside: Path, final: Path) -> None:
+    """Rename a directory, or drop it where another worker has brought the same to its place before."""
+    try:
+        aside.rename(final)
+    except OSError:
+        if not final.is_dir():
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
 
 
 def discard(path: Path) -> None:
@@ -90,5 +102,6 @@ def run_parts(function: PartsUnit, unit: Any, final: Path) -> None:
     growing.mkdir(parents=True, exist_ok=True)
     for leftover in growing.glob("*.tmp-*"):
         shutil.rmtree(leftover, ignore_errors=True)
-    function(unit, Parts(growing, again))
-    growing.rename(final)
+    done = sum(path.name.isdigit() for path in growing.iterdir())
+    function(unit, Parts(growing, done, again))
+    _rename(growing, final)

@@ -1,0 +1,175 @@
+"""A Ray cluster of several nodes on this machine: the same bytes as in one process, whatever happens to a node."""
+
+import contextlib
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+from builds import COMMAND, build, hashes, mrprep
+from test_engine_executor import die, die_once, fail, touch, wait_for
+
+from mrprep.builddir.layout import work_of
+from mrprep.engine.cluster import Cluster, Terms
+from mrprep.engine.node import PYTHON, versions
+from mrprep.errors import MrprepError
+
+pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
+
+MIXED = Path(__file__).resolve().parents[2] / "shared" / "corpora" / "mixfolder"
+SLICE = ("docs", "news", "poems", "pydoc", "wiki")
+OPTIONS = ("--seq", 256, "--vocab-size", 2000, "--shards", 4)
+HERE = {"node_ip_address": "127.0.0.2", "object_store_memory": 80 << 20}
+"""Ray takes 127.0.0.1 in an address for the address that the machine has outside."""
+ENV = {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parent.parent)])}
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return some of mixfolder, by links."""
+    folder = tmp_path_factory.mktemp("source") / "mix"
+    folder.mkdir()
+    for name in SLICE:
+        (folder / name).symlink_to(MIXED / name)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def alone(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("alone") / "out"
+    build(source, out, *OPTIONS, "--jobs", 1)
+    return out
+
+
+@pytest.fixture
+def nodes() -> Iterator:
+    """Yield a cluster: a head that does no work, and no node yet."""
+    from ray.cluster_utils import Cluster as Nodes
+
+    with in_environment(ENV):
+        cluster = Nodes(initialize_head=True, head_node_args={**HERE, "num_cpus": 0, "include_dashboard": False})
+        yield cluster
+        cluster.shutdown()
+
+
+@contextlib.contextmanager
+def in_environment(values: dict[str, str]) -> Iterator[None]:
+    before = dict(os.environ)
+    os.environ.update(values)
+    yield
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def on_ray(nodes) -> tuple[object, ...]:
+    return ("--executor", "ray", "--address", nodes.address)
+
+
+def test_two_nodes_give_the_bytes_of_one_process(nodes, source: Path, alone: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        nodes.add_node(**HERE, num_cpus=1, node_name=name)
+    done = mrprep("build", source, "--out", tmp_path / "out", *OPTIONS, *on_ray(nodes))
+    assert done.returncode == 0, done.stderr
+    assert "ray: 2 machines with 2 processors (node a (127.0.0.2), node b (127.0.0.2))" in done.stderr
+    assert hashes(tmp_path / "out") == hashes(alone)
+    assert not work_of(tmp_path / "out").exists()
+
+
+def test_a_node_that_is_lost_costs_nothing_but_time(nodes, source: Path, alone: Path, tmp_path: Path) -> None:
+    lost = [nodes.add_node(**HERE, num_cpus=1, node_name=name) for name in ("a", "b")][1]
+    out = tmp_path / "out"
+    command = [*COMMAND, "build", source, "--out", out, *OPTIONS, *on_ray(nodes)]
+    process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    read = work_of(out) / "phases" / "read"
+    wait_for(lambda: len(list(read.glob("*.parts"))) == 2 and any(read.glob("?????")), 60)
+    nodes.remove_node(lost, allow_graceful=False)
+    assert list(read.glob("*.parts")), "the node was lost in the middle of the phase"
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    assert "node b (127.0.0.2) is lost" in said
+    assert hashes(out) == hashes(alone)
+
+
+def test_a_node_with_another_version_is_named(nodes, source: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other" / "pyarrow-1.2.3.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: pyarrow\nVersion: 1.2.3\n")
+    nodes.add_node(**HERE, num_cpus=1, node_name="good")
+    with in_environment({"PYTHONPATH": os.pathsep.join([str(other.parent), ENV["PYTHONPATH"]])}):
+        nodes.add_node(**HERE, num_cpus=1, node_name="odd")
+    done = mrprep("build", source, "--out", tmp_path / "out", *OPTIONS, *on_ray(nodes))
+    assert done.returncode == 1
+    there = versions(["pyarrow"])["pyarrow"]
+    assert f"node odd (127.0.0.2) has pyarrow 1.2.3 where this machine has {there}" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def ours(mark: str) -> list[psutil.Process]:
+    """Return the processes of a Ray that was started with ``mark`` in its environment."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.environ().get("MRPREP_TEST") == mark and process.status() != psutil.STATUS_ZOMBIE:
+                found.append(process)
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+def test_a_stopped_build_leaves_no_ray(number: signal.Signals, source: Path, alone: Path, tmp_path: Path) -> None:
+    out, temporary = tmp_path / "out", tmp_path / "t"
+    temporary.mkdir()
+    command = [*map(str, (*COMMAND, "build", source, "--out", out, *OPTIONS, "--executor", "ray", "--jobs", 2))]
+    environment = {**os.environ, "MRPREP_TEST": str(tmp_path), "TMPDIR": f"/tmp/{os.getpid()}-{number:d}"}
+    Path(environment["TMPDIR"]).mkdir()
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE)
+    wait_for(lambda: any((work_of(out) / "phases" / "read").glob("*.parts")), 60)
+    mine = ours(str(tmp_path))
+    listening = {c.laddr.ip for each in mine for c in each.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    assert listening <= {"127.0.0.1", "::1"}, "loopback alone"
+    process.send_signal(number)
+    assert process.wait(60) == (130 if number == signal.SIGINT else -number)
+    wait_for(lambda: not ours(str(tmp_path)), 30)
+    if number == signal.SIGINT:
+        assert not list(Path(environment["TMPDIR"]).iterdir())
+    build(source, out, *OPTIONS)
+    assert hashes(out) == hashes(alone)
+
+
+def test_a_machine_that_does_not_see_the_files_is_refused(tmp_path: Path) -> None:
+    cluster = Cluster(Terms(None, 1, {}, {str(tmp_path / "gone"): 3}), print)
+    with pytest.raises(MrprepError, match=r"does not see .*gone"):
+        list(cluster.run([(touch, (tmp_path / "a",))], ["unit 0"]))
+    cluster.close()
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[Cluster]:
+    with in_environment(ENV):
+        cluster = Cluster(Terms(None, 2, versions([PYTHON, "mrprep"]), {}), print)
+        yield cluster
+        cluster.close()
+
+
+def test_every_call_runs_once(small: Cluster, tmp_path: Path) -> None:
+    calls = [(touch, (tmp_path / str(i),)) for i in range(9)]
+    assert sorted(small.run(calls, [""] * 9)) == list(range(9))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [str(i) for i in range(9)]
+
+
+def test_a_worker_that_dies_once_costs_nothing(small: Cluster, tmp_path: Path) -> None:
+    calls = [(die_once, (tmp_path / "mark", tmp_path / "late")), *((touch, (tmp_path / str(i),)) for i in range(5))]
+    assert sorted(small.run(calls, [f"unit {i}" for i in range(6)])) == list(range(6))
+    assert (tmp_path / "late").exists()
+
+
+def test_errors_and_deadly_units_are_told_as_the_pool_tells_them(small: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(MrprepError, match="workers died 3 times on unit 0"):
+        list(small.run([(die, (tmp_path,))], ["unit 0"]))
+    with pytest.raises(MrprepError, match=r"^this one$"):
+        list(small.run([(fail, ("this one",))], ["unit 0"]))

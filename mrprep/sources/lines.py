@@ -81,7 +81,7 @@ def of_span(file: BinaryIO, start: int, stop: int, first_line: int) -> tuple[int
     """
     begin = _next_line(file, start, stop)
     line = first_line + (begin > start)
-    return begin, line, _to_line_end(file, begin, stop)
+    return begin, line, to_line_end(_blocks(file, begin, stop), begin, stop)
 
 
 def _next_line(file: BinaryIO, start: int, stop: int) -> int:
@@ -98,13 +98,23 @@ def _next_line(file: BinaryIO, start: int, stop: int) -> int:
     return stop
 
 
-def _to_line_end(file: BinaryIO, begin: int, stop: int) -> Iterator[bytes]:
-    """Yield the blocks from ``begin`` to the first line end at or after ``stop - 1``."""
+def _blocks(file: BinaryIO, begin: int, stop: int) -> Iterator[bytes]:
+    """Yield the blocks of a file from ``begin`` on, one of which ends at ``stop``; none if that comes before."""
     if begin >= stop:
         return
     file.seek(begin)
     position = begin
     while block := file.read(BLOCK if position >= stop else min(BLOCK, stop - position)):
+        position += len(block)
+        yield block
+
+
+def to_line_end(blocks: Iterable[bytes], begin: int, stop: int) -> Iterator[bytes]:
+    """Yield blocks, the first of which lies at ``begin``, to the first line end at or after ``stop - 1``."""
+    if begin >= stop:
+        return
+    position = begin
+    for block in blocks:
         position += len(block)
         if position < stop:
             yield block

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
-from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, parquet, plain, streams
+from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, packed, parquet, plain, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span, is_of_lines
@@ -39,11 +39,16 @@ def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
         size = os.fstat(file.fileno()).st_size
         if span.whole:
             yield from _whole(span, file, found)
+        elif span.packed:
+            stream = streams.decompressed(file, span.packed, span.compression, found)
+            offset, line, blocks = packed.of_span(stream, span, found)
+            yield from _of_lines(span, blocks, found, offset, line)
         else:
             offset, line, blocks = lines.of_span(file, span.start, span.stop, span.first_line)
             yield from _of_lines(span, blocks, found, offset, line)
-        if size < span.stop:
-            raise UnreadableError(f"has shrunk since it was listed, from {span.stop} bytes or more to {size}")
+        listed = span.packed or span.stop
+        if size < listed:
+            raise UnreadableError(f"has shrunk since it was listed, from {listed} bytes or more to {size}")
 
 
 def _whole(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | BadRecord]:

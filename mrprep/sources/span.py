@@ -30,6 +30,8 @@ class Span:
     """Whether it is all of its file."""
     size: int
     """Bytes it has on disk, about: what reading it costs."""
+    packed: int = 0
+    """Bytes of the compressed file of which this is a stretch; ``start`` and ``stop`` count what comes out of it."""
 
     @property
     def full_path(self) -> bytes:

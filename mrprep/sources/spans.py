@@ -8,7 +8,7 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mrprep.sources import arrow, encoding, jsonl, parquet
+from mrprep.sources import arrow, encoding, jsonl, packed, parquet
 from mrprep.sources.discover import File, Listing
 from mrprep.sources.files import UnreadableError, blocks_of, open_file
 from mrprep.sources.span import Span, is_of_lines, is_table
@@ -28,7 +28,7 @@ def unit_bytes(total: int) -> int:
 def cut(listings: Iterable[Listing], unit: int) -> list[tuple[Span, ...]]:
     """Return units of about ``unit`` bytes, in the order of sources and paths.
 
-    Only files of lines (jsonl; txt and md with ``documents = "line"``) that are plain UTF-8 are cut, and
+    Only files of lines (jsonl; txt and md with ``documents = "line"``) of UTF-8 are cut, plain or compressed, and
     tables between row groups or record batches. ``first_line`` is right in each first span of a file and in tables;
     the others need ``with_first_lines``.
     """
@@ -82,7 +82,7 @@ def with_first_lines(units: Iterable[Sequence[Span]], counts: Sequence[int]) -> 
 
 
 def _continues(a: Span, b: Span) -> bool:
-    return b.start == a.stop > 0 and (a.source, a.path) == (b.source, b.path) and not is_table(b)
+    return b.start == a.stop > 0 and not b.packed and (a.source, a.path) == (b.source, b.path) and not is_table(b)
 
 
 def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
@@ -108,6 +108,8 @@ def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
         yield whole
     elif is_table(whole):
         yield from _groups(whole, unit)
+    elif whole.compression:
+        yield from packed.stretches(whole, unit)
     elif is_cuttable(whole):
         for start in range(0, file.size, unit):
             stop = min(start + unit, file.size)
@@ -118,7 +120,7 @@ def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
 
 def is_cuttable(span: Span) -> bool:
     """Return whether a whole file is one of plain UTF-8 lines, as far as a look at samples of it tells."""
-    if span.compression or not is_of_lines(span):
+    if not is_of_lines(span):
         return False
     try:
         with open_file(span.full_path) as file:

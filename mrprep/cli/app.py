@@ -26,6 +26,7 @@ from mrprep.cli import (
     tokenizer,
     train,
     verify,
+    vocab,
     weights,
     why,
 )
@@ -75,6 +76,7 @@ app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(export.app, name="export")
 app.add_typer(import_.app, name="import")
 app.add_typer(weights.app, name="weights")
+app.add_typer(vocab.app, name="vocab")
 
 
 @app.callback(invoke_without_command=True)

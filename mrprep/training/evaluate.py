@@ -37,8 +37,10 @@ def evaluate(
         MrprepError: no weights, no such split, an empty one, or a tokenizer or row length that does not fit.
     """
     weights, shards = read_weights(run, say), read_shards(build, split)
-    _check_fit(weights, build, shards.vocab_size, shards.seq)
-    weights.origin.check_tokenizer(shards.tokenizer_sha256, build)
+    origin = weights.origin
+    origin.check_vocabulary(weights.config.vocab_size, shards.vocab_size, shards.tokenizer_sha256, build)
+    _check_length(weights, build, shards.seq)
+    origin.check_tokenizer(shards.tokenizer_sha256, build)
     if not shards.rows:
         raise MrprepError(f"the {printable(split)} split of {printable(str(build))} has no rows: build with --valid")
 
@@ -72,13 +74,8 @@ def _resets(run: Path) -> tuple[bool, bool]:
     return bool(settings.get("reset_attention")), bool(settings.get("reset_position"))
 
 
-def _check_fit(weights: Weights, build: Path, vocab_size: int, seq: int) -> None:
+def _check_length(weights: Weights, build: Path, seq: int) -> None:
     config = weights.config
-    if config.vocab_size != vocab_size:
-        raise MrprepError(
-            f"{printable(str(weights.origin.path))} has a vocabulary of {config.vocab_size}, {printable(str(build))} "
-            f"one of {vocab_size}: name a build with the tokenizer the run was trained with"
-        )
     if config.max_position_embeddings < seq:
         raise MrprepError(
             f"{printable(str(weights.origin.path))} takes rows of {config.max_position_embeddings} tokens, "

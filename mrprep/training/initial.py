@@ -37,18 +37,14 @@ def begin(
     """
     origin = origin_of(path, say)
     folder = origin.path
-    vocab_size, seq = like.vocab_size, train_seq or like.seq
+    seq = train_seq or like.seq
     config = read_config(folder / "config.json")
     shown = printable(str(folder))
-    if config.vocab_size != vocab_size:
-        raise MrprepError(
-            f"{shown} has a vocabulary of {config.vocab_size}, the build's tokenizer one of {vocab_size}: "
-            "build with the weights' own --tokenizer"
-        )
+    origin.check_vocabulary(config.vocab_size, like.vocab_size, like.tokenizer_sha256, like.build)
     origin.check_tokenizer(like.tokenizer_sha256, like.build)
-    resolve(str(folder / "config.json"), vocab_size, seq, like.eod_id, like.pad_id)  # what else must agree
+    resolve(str(folder / "config.json"), config.vocab_size, seq, like.eod_id, like.pad_id)  # what else must agree
     if model is not None:
-        wanted = resolve(model, vocab_size, seq)
+        wanted = resolve(model, config.vocab_size, seq)
         for name, value in wanted:
             if name not in _FREE and getattr(config, name) != value:
                 raise MrprepError(

@@ -8,9 +8,12 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import checkpoint
 from mrprep.training.config import ModelConfig
-from mrprep.training.config_json import read_config
+from mrprep.training.config_json import read_config, read_object
 from mrprep.training.keys import read_fitting
 from mrprep.training.tensors import SINGLE, Arrays, has_weights
+
+ALIGNED = "alignment.json"
+"""What ``mrprep vocab align`` says beside the weights that it moved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,20 @@ class Origin:
     """Steps they were trained for; 0 when that is not said."""
     tokenizer_sha256: str | None = None
     """Of the tokenizer that their ids are of; None when that is not said, as of weights made elsewhere."""
+
+    def check_vocabulary(self, rows: int, vocab_size: int, sha256: str | None, build: Path) -> None:
+        """See that the weights have a row for each id of a build's tokenizer, and more only as padding after those.
+
+        Raises:
+            MrprepError: they do not; both sizes, and the command that moves weights to another tokenizer, are named.
+        """
+        padded = rows > vocab_size and sha256 is not None and self.tokenizer_sha256 == sha256
+        if rows != vocab_size and not padded:
+            raise MrprepError(
+                f"{printable(str(self.path))} has a vocabulary of {rows}, the tokenizer of {printable(str(build))} one "
+                f"of {vocab_size}: build with the weights' own --tokenizer, or move them to this one with mrprep vocab "
+                "align --from THEIRS --to ITS --weights THEM --out DIR"
+            )
 
     def check_tokenizer(self, sha256: str | None, build: Path) -> None:
         """See that the ids of a build mean what the weights take them for, as far as both say.
@@ -83,7 +100,13 @@ def origin_of(path: Path, say: Callable[[str], None] = checkpoint.silent) -> Ori
             f"{printable(str(path))} is no run with a sound checkpoint, and holds no {SINGLE}: name the --out of "
             "mrprep train, a directory of weights, or what mrprep weights import made of those of other programs"
         )
-    return Origin(path)
+    return Origin(path, tokenizer_sha256=_aligned_to(path))
+
+
+def _aligned_to(folder: Path) -> str | None:
+    """Return the SHA-256 of the tokenizer that ``mrprep vocab align`` moved a directory's weights to, if it did."""
+    file = folder / ALIGNED
+    return read_object(file).get("tokenizer_sha256") if file.is_file() else None
 
 
 def _origin(path: Path, state: checkpoint.LoopState) -> Origin:

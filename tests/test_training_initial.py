@@ -63,7 +63,7 @@ def test_the_shape_is_that_of_the_weights(tmp_path):
 @pytest.mark.parametrize(
     ("model", "vocab_size", "seq", "says"),
     [
-        (None, 64, 32, r"hf has a vocabulary of 50, the build's tokenizer one of 64: build with"),
+        (None, 64, 32, r"hf has a vocabulary of 50, the tokenizer of b one of 64: .*mrprep vocab align --from"),
         (None, 50, 33, r"config.json has max_position_embeddings 32, the build rows of 33 tokens"),
         ("10m", 50, 32, r"hf has hidden_size 128, --model 10m 256"),
     ],

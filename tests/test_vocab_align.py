@@ -250,3 +250,33 @@ def test_a_real_vocabulary_is_its_own() -> None:
     found = match(real, real)
     assert set(found.kinds) == {"same", "special"}
     assert found.sources == tuple((token,) for token in range(1000))
+
+
+def test_a_byte_level_vocabulary_of_the_real_tokenizers_is_known_in_one_of_sentencepiece(tmp_path: Path) -> None:
+    tokenizers = pytest.importorskip("tokenizers")
+    texts = ["the cat and the hat", "a cat in the 中 国 endless"] * 9
+    old_file = model(tmp_path / "old.model", texts, 300)
+    bpe = tokenizers.Tokenizer(tokenizers.models.BPE())
+    bpe.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = tokenizers.decoders.ByteLevel()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=290, special_tokens=["<|endoftext|>"], show_progress=False,
+        initial_alphabet=tokenizers.pre_tokenizers.ByteLevel.alphabet(),
+    )  # fmt: skip
+    bpe.train_from_iterator(texts, trainer)
+    bpe.save(str(tmp_path / "tokenizer.json"))
+    old, new = open_tokenizer(old_file), open_tokenizer(tmp_path / "tokenizer.json")
+    found = match(old, new)
+    theirs = sentencepiece.SentencePieceProcessor(model_file=str(old_file))
+    names = {theirs.id_to_piece(i).replace("▁", " "): i for i in reversed(range(300))}
+    assert set(found.kinds) <= {"same", "byte", "special", "pieces"}
+    assert found.sources[new.eod_id] == (old.eod_id,)
+    for token in range(bpe.get_vocab_size()):
+        text = bpe.decode([token])
+        if token != new.eod_id and "\ufffd" not in text:
+            wanted = names.get(text, names.get(f"<0x{ord(text):02X}>") if len(text) == 1 else None)
+            if wanted is not None:
+                assert found.sources[token] == (wanted,), text
+            assert "".join(theirs.id_to_piece(i).replace("▁", " ") for i in found.sources[token]) == text or (
+                all(theirs.is_byte(i) for i in found.sources[token])
+            )

@@ -18,6 +18,7 @@ from mrprep.examples import examples
 from mrprep.plan import Plan
 from mrprep.printable import printable
 from mrprep.request import Request
+from mrprep.stages import pack
 from mrprep.stages.export import Form
 
 _WRITTEN = ("pieces", "tokens", "bos", "eod")
@@ -47,6 +48,8 @@ class Texts:
     """Directory of what dedupe has written, if it is a stage."""
     evaluation: Mapping[str, int]
     """What `stages.decontaminate` tells of its evaluation sets; empty if it is no stage."""
+    first: int = 0
+    """Number of the first part; above 0 where a build holds others already."""
 
     @property
     def verdict(self) -> Path | None:
@@ -88,7 +91,7 @@ def facts(request: Request, found: Plan, results: Results) -> dict[str, Any]:
     shards = {shard.file: _json(shard.path / "counts.json") for shard in results.shards}
     tokenizer = _json(results.vocabulary / "tokenizer.json")
     return {
-        **_text_facts(request, found, texts.parts),
+        **_text_facts(request, found, texts),
         "seq": request.pipeline.pack.seq,
         "layout": request.pipeline.pack.layout,
         "packing": request.pipeline.pack.packing,
@@ -109,7 +112,7 @@ def document_facts(request: Request, found: Plan, exported: Exported) -> dict[st
     kept = int((np.load(texts.verdict, mmap_mode="r") == -1).sum())
     none = dict.fromkeys(("sampled_out", "empty"), 0)
     return {
-        **_text_facts(request, found, texts.parts),
+        **_text_facts(request, found, texts),
         "documents": exported.names,
         "splits": {},
         "ledger": {
@@ -124,8 +127,9 @@ def document_facts(request: Request, found: Plan, exported: Exported) -> dict[st
     }
 
 
-def _text_facts(request: Request, found: Plan, parts: Sequence[TextPart]) -> dict[str, Any]:
+def _text_facts(request: Request, found: Plan, texts: Texts) -> dict[str, Any]:
     """Return what every manifest says, whatever was made of the text."""
+    parts, first = texts.parts, texts.first
     return {
         "mrprep": layout.FORMAT,
         "version": __version__,
@@ -135,9 +139,9 @@ def _text_facts(request: Request, found: Plan, parts: Sequence[TextPart]) -> dic
         "text": {
             "parts": [
                 {"file": layout.TEXT.format(number), "base": part.base, "rows": part.rows}
-                for number, part in enumerate(parts)
+                for number, part in enumerate(parts, first)
             ],
-            "dropped": [layout.DROPPED.format(number) for number in range(len(parts))],
+            "dropped": [layout.DROPPED.format(number) for number in range(first, first + len(parts))],
         },
         "inputs": _inputs(found, parts),
         "examples": examples(parts),
@@ -148,15 +152,26 @@ def _vocabulary_notes(tokenizer: Mapping[str, Any]) -> list[str]:
     return [note for note in [tokenizer.get("training", {}).get("note", "")] if note]
 
 
+def shard_entry(split: str, number: int, counted: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a manifest says of a shard, of which ``counts.json`` of its phase is given."""
+    names = ("rows", "tokens", "targets", "padding", "documents", "header", "page")
+    return {
+        "file": layout.SHARD.format(split=split, number=number),
+        "provenance": layout.PROVENANCE.format(split=split, number=number),
+        **{name: counted[name] for name in names},
+    }
+
+
+def shard_line(counted: Mapping[str, Any], packing: pack.Options) -> dict[str, Any]:
+    """Return what a ledger says of a shard, of which ``counts.json`` of its phase is given."""
+    names = ("rows", "tokens", "targets", "padding", "cuts", "bos", "eod")
+    return {"packing": packing.packing, "seq": packing.seq, **{name: counted[name] for name in names}}
+
+
 def _splits(results: Results, counts: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     splits: dict[str, Any] = {}
     for shard in results.shards:
-        counted = counts[shard.file]
-        entry = {
-            "file": shard.file,
-            "provenance": layout.PROVENANCE.format(split=shard.split, number=shard.number),
-            **{name: counted[name] for name in ("rows", "tokens", "targets", "padding", "documents", "header", "page")},
-        }
+        entry = shard_entry(shard.split, shard.number, counts[shard.file])
         splits.setdefault(shard.split, {"shards": []})["shards"].append(entry)
     for split in splits.values():
         for name in ("rows", "tokens", "targets", "padding", "documents"):
@@ -225,7 +240,6 @@ def _ledger(
     tokens: Mapping[str, Any],
     shards: Mapping[str, Mapping[str, Any]],
 ) -> dict[str, Any]:
-    names = ("rows", "tokens", "targets", "padding", "cuts", "bos", "eod")
     return {
         "read": _read(counts),
         "documents": {
@@ -236,14 +250,7 @@ def _ledger(
         },
         "written": {"copies": tokens["rows"]["copies"], **{name: tokens[name] for name in _WRITTEN}},
         "withheld": results.split["withheld"],
-        "shards": {
-            name: {
-                "packing": request.pipeline.pack.packing,
-                "seq": request.pipeline.pack.seq,
-                **{key: shard[key] for key in names},
-            }
-            for name, shard in shards.items()
-        },
+        "shards": {name: shard_line(shard, request.pipeline.pack) for name, shard in shards.items()},
     }
 
 
@@ -258,8 +265,14 @@ def _read(counts: Mapping[str, Any]) -> dict[str, int]:
 def _left_out(counts: Mapping[str, Any], texts: Texts) -> dict[str, int]:
     """Return how many pieces of documents went before tokens are made of the rest."""
     dropped = sum(sum(reasons.values()) for stage, reasons in counts["left_out"].items() if stage != "read")
-    duplicates = int((np.load(texts.verdict, mmap_mode="r") != -1).sum()) if texts.verdict else 0
-    return {"dropped": dropped, "duplicates": duplicates}
+    return {"dropped": dropped, "duplicates": _duplicates(texts)}
+
+
+def _duplicates(texts: Texts) -> int:
+    if texts.verdict is None:
+        return 0
+    of_parts = slice(texts.parts[0].base, texts.parts[-1].base + texts.parts[-1].rows)
+    return int((np.load(texts.verdict, mmap_mode="r")[of_parts] != -1).sum())
 
 
 def _text_counts(counts: Mapping[str, Any], texts: Texts) -> dict[str, Any]:

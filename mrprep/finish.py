@@ -11,9 +11,10 @@ from typing import Any
 import orjson
 
 from mrprep.builddir import layout
+from mrprep.builddir.change import place
 from mrprep.builddir.digest import FileRecord, digest
 from mrprep.builddir.manifest import Build, open_build, write_manifest
-from mrprep.builddir.publish import place, publish, retire
+from mrprep.builddir.publish import publish, retire
 from mrprep.builddir.verify import entries
 from mrprep.engine.parts import discard
 from mrprep.engine.work import Work
@@ -41,18 +42,15 @@ def finish(
     """
     for entry in entries(said["ledger"]):
         entry.check()
-    records = _digests(work, places)
+    records = digests(work, places)
     staged = layout.work_of(out) / "out"
     shutil.rmtree(staged, ignore_errors=True)
     for name, file in places.items():
         place(file, staged / name, copy=options.keep_work)
     records |= _write_summary(said, staged)
-    timings = [asdict(timing) for timing in work.timings]
-    (staged / layout.RUN).write_bytes(
-        orjson.dumps(
-            {**_run_facts(request, options), "request": request.record(), "phases": timings}, option=orjson.OPT_INDENT_2
-        )
-    )
+    against = {each.name: str(each.build.path.resolve()) for each in request.earlier}
+    run = {**run_facts(options, work), "against": against, "request": request.record()}
+    (staged / layout.RUN).write_bytes(orjson.dumps(run, option=orjson.OPT_INDENT_2))
     write_manifest({**said, "files": records}, staged / layout.MANIFEST)
     _publish(staged, out, overwrite=options.overwrite)
     return open_build(out)
@@ -67,14 +65,14 @@ def _publish(staged: Path, out: Path, *, overwrite: bool) -> None:
     discard(retired)
 
 
-def _run_facts(request: Request, options: RunOptions) -> dict[str, Any]:
-    """Return what run.json says beside the phases: all that may differ between equal builds."""
+def run_facts(options: RunOptions, work: Work) -> dict[str, Any]:
+    """Return what run.json says of how a build was run: all that may differ between equal builds."""
     return {
         "host": platform.node(),
         "executor": options.executor,
         "jobs": options.jobs,
-        "against": {each.name: str(each.build.path.resolve()) for each in request.earlier},
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "phases": [asdict(timing) for timing in work.timings],
     }
 
 
@@ -83,7 +81,8 @@ def digest_files(unit: tuple[tuple[str, Path], ...], out: Path) -> None:
     (out / "digests.json").write_bytes(orjson.dumps({name: digest(path) for name, path in unit}))
 
 
-def _digests(work: Work, places: Mapping[str, Path]) -> dict[str, FileRecord]:
+def digests(work: Work, places: Mapping[str, Path]) -> dict[str, FileRecord]:
+    """Return the records of files by their names in the build; read in workers, DIGEST_BYTES at a time."""
     units: list[list[tuple[str, Path]]] = [[]]
     size = 0
     for name, path in places.items():

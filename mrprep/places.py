@@ -28,15 +28,19 @@ def document_places(exported: Exported) -> Places:
 
 
 def _texts(texts: Texts) -> Places:
-    for number, part in enumerate(texts.parts):
+    for number, part in enumerate(texts.parts, texts.first):
         yield layout.TEXT.format(number), part.path / "text.parquet"
         yield layout.DROPPED.format(number), part.path / "dropped.parquet"
         yield layout.FILES.format(number), part.path / "files.parquet"
         yield layout.HITS.format(number), part.path / "hits.parquet"
-        for name in ("documents", "bands"):
-            if texts.dedupe:
-                yield layout.SKETCH.format(number, name), part.path / f"{name}.npy"
+        yield from _those_there(
+            (layout.SKETCH.format(number, name), part.path / f"{name}.npy") for name in ("documents", "bands")
+        )
     if texts.dedupe:
-        yield layout.DUPLICATES, texts.dedupe / "report.json"
-        yield layout.CLUSTERS, texts.dedupe / "clusters.parquet"
-        yield layout.VERDICT, texts.dedupe / "verdict.npy"
+        names = {layout.DUPLICATES: "report.json", layout.CLUSTERS: "clusters.parquet", layout.VERDICT: "verdict.npy"}
+        yield from _those_there((name, texts.dedupe / file) for name, file in names.items())
+
+
+def _those_there(places: Places) -> Places:
+    """Leave out what is not written: a build without dedupe has no sketches, and verdicts only after a removal."""
+    return ((name, file) for name, file in places if file.is_file())

@@ -165,7 +165,8 @@ def _finished(request: Request, out: Path, *, overwrite: bool) -> Build | None:
         raise MrprepError(f"{shown} exists and is not a build of mrprep: give another --out")
     build = open_build(out)
     torn = build.torn()
-    differs = _differs(request, out) or (f"damaged: {torn}" if torn else "")
+    changed = "documents were added to it or removed since" if build.manifest.get("changes") else ""
+    differs = _differs(request, out) or changed or (f"damaged: {torn}" if torn else "")
     if not differs:
         return build
     if not overwrite:

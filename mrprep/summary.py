@@ -71,7 +71,7 @@ def text_summary(build: Build) -> str:
     """Return the summary of a build for a terminal."""
     said = summary(build.manifest)
     run = orjson.loads(build.file(RUN).read_bytes())
-    found = orjson.loads(build.file(DUPLICATES).read_bytes()) if DUPLICATES in build.files else None
+    found = orjson.loads(build.file(DUPLICATES).read_bytes()) if build.holds(DUPLICATES) else None
     return "\n".join(
         [
             *_documents(said, found),
@@ -109,6 +109,8 @@ def _documents(said: Mapping[str, Any], found: Mapping[str, Any] | None) -> Iter
         yield f"duplicates  {books['duplicates']:,}: {_counts(kinds)}"
         if found:
             yield from _duplicates(found, said.get("tokens", 0))
+    if removed := books.get("removed_on_request"):
+        yield f"removed     {removed:,} on request"
     if books["sampled_out"] or books["empty"]:
         yield f"left out    {books['sampled_out']:,} by the weight of their source, {books['empty']:,} without tokens"
     pieces = f" in {books['kept']:,} pieces" if said["cuts"] else ""

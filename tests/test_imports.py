@@ -38,6 +38,7 @@ LAYERS = [
         "places",
         "finish",
         "building",
+        "growing",
         "dryrun",
         "preview",
         "training",

@@ -108,7 +108,7 @@ def kept_texts(build: Build, group: TextGroup) -> tuple[list[Found], list[str]]:
     with _table(build, group.file) as file:
         table = file.read_row_group(group.number, _WHERE, use_threads=False)
     kept = np.ones(table.num_rows, bool)
-    if VERDICT in build.files:
+    if build.holds(VERDICT):
         verdict = np.load(build.file(VERDICT), mmap_mode="r")
         kept = np.asarray(verdict[group.base : group.base + table.num_rows] == -1)
     rows = table.filter(pa.array(kept)).to_pylist()

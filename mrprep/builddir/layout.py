@@ -1,6 +1,6 @@
 """The names inside a build directory and its work directory."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 MANIFEST = "manifest.json"
 RUN = "run.json"
@@ -21,6 +21,8 @@ SHARD = "{split}/{split}-{number:05d}.mindrecord"
 PROVENANCE = "provenance/{split}-{number:05d}.parquet"
 LOCK = "mrprep.lock"
 INPUTS = "inputs.json"
+CHANGE = "change.json"
+"""In the work directory: what a change of a finished build puts in and takes away, until it is done."""
 FORMAT = 1
 """Version of the build directory; the key ``mrprep`` of a manifest."""
 
@@ -28,3 +30,12 @@ FORMAT = 1
 def work_of(out: Path) -> Path:
     """Return where the work for a build goes: beside it, on the same file system."""
     return out.with_name(out.name + ".work")
+
+
+def successor(name: str, generation: int) -> str:
+    """Return under which name the ``generation``-th change of a build puts what takes the place of a file.
+
+    ``dedup/verdict.npy`` becomes ``dedup/verdict.2.npy``.
+    """
+    path = PurePosixPath(name)
+    return str(path.with_name(f"{path.stem}.{generation}{path.suffix}"))

@@ -21,9 +21,18 @@ class Build:
     path: Path
     manifest: Mapping[str, Any]
 
+    def name(self, name: str) -> str:
+        """Return under which name a file lies that `layout` names: another one where a later change replaced it."""
+        renamed: Mapping[str, str] = self.manifest.get("renamed", {})
+        return renamed.get(name, name)
+
     def file(self, name: str) -> Path:
-        """Return the path of a file of the build by its name in the manifest."""
-        return self.path / name
+        """Return the path of a file of the build by its name in the manifest or in `layout`."""
+        return self.path / self.name(name)
+
+    def holds(self, name: str) -> bool:
+        """Return whether the build has a file that `layout` names."""
+        return self.name(name) in self.files
 
     @property
     def files(self) -> Mapping[str, Mapping[str, Any]]:

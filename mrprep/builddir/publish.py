@@ -1,27 +1,13 @@
 """Make a build appear, and make an old one disappear, each by one rename."""
 
-import os
-import shutil
-from contextlib import suppress
 from pathlib import Path
 
+from mrprep.builddir.change import left
 from mrprep.builddir.layout import MANIFEST, RUN
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.engine.parts import sync
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-
-
-def place(file: Path, final: Path, *, copy: bool) -> None:
-    """Bring a finished file of the work to its place: as a second link, or as a copy where the work stays."""
-    final.parent.mkdir(parents=True, exist_ok=True)
-    final.unlink(missing_ok=True)
-    if not copy:
-        with suppress(OSError):  # a file system without hard links
-            os.link(file, final)
-            return
-    shutil.copyfile(file, final)
-    sync(final)
 
 
 def publish(staged: Path, out: Path) -> None:
@@ -64,7 +50,10 @@ def check_ours(build: Build) -> None:
 
 
 def strangers(build: Build) -> list[str]:
-    """Return the files and links in a build that its manifest does not list, sorted."""
-    ours = {*build.files, MANIFEST, RUN}
+    """Return the files and links in a build that its manifest does not list, sorted.
+
+    What a change that was killed has left is none: the next one takes it away.
+    """
+    ours = {*build.files, MANIFEST, RUN, *left(build)}
     found = (path for path in build.path.rglob("*") if path.is_symlink() or not path.is_dir())
     return sorted(name for path in found if (name := path.relative_to(build.path).as_posix()) not in ours)

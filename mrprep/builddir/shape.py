@@ -66,6 +66,7 @@ class _Documents(_Shape):
     counts: dict[str, Any]
     notes: list[str]
     files: dict[str, _File]
+    renamed: dict[str, str] = {}
 
 
 class _Rows(_Documents):
@@ -102,6 +103,7 @@ def _is_plain(name: str) -> bool:
 def _named(shape: _Documents) -> Iterator[str]:
     yield from (part.file for part in shape.text.parts)
     yield from shape.text.dropped
+    yield from shape.renamed.values()
     for split in shape.splits.values():
         for shard in split.shards:
             yield from (shard.file, f"{shard.file}.db", shard.provenance)

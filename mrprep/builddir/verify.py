@@ -10,7 +10,7 @@ from mrprep.builddir.digest import digest
 from mrprep.builddir.layout import TOKENIZER
 from mrprep.builddir.manifest import Build
 from mrprep.builddir.publish import strangers
-from mrprep.engine.ledger import Entry
+from mrprep.engine.ledger import Entry, added
 from mrprep.engine.progress import bar
 from mrprep.printable import printable
 
@@ -70,15 +70,34 @@ def entries(ledger: Mapping[str, Any]) -> list[Entry]:
     read, kept, written = ledger["read"], ledger["documents"], ledger["written"]
     shards, withheld = ledger["shards"], ledger["withheld"]
     in_shards = sum(shard["tokens"] for shard in shards.values())
+    removed = ledger.get("removed", {"tokens": 0})["tokens"]
     return [
+        *_addition_entries(ledger),
         Entry(
             "records + cuts = bad records + documents", read["records"] + read["cuts"], read["bad"] + read["documents"]
         ),
         Entry("documents = kept + left out by reason", read["documents"], sum(kept.values())),
         Entry("written = kept x copies", written["pieces"], written["copies"]),
-        Entry("tokens written = tokens in shards + withheld", written["tokens"], in_shards + withheld["tokens"]),
+        Entry(
+            "tokens written = tokens in shards + withheld + removed on request",
+            written["tokens"],
+            in_shards + withheld["tokens"] + removed,
+        ),
         *(entry for name, shard in sorted(shards.items()) for entry in _shard_entries(name, shard)),
     ]
+
+
+def _addition_entries(ledger: Mapping[str, Any]) -> Iterator[Entry]:
+    """Yield the equations of what was added one after the other, whose sums the ledger has."""
+    additions = ledger.get("additions", ())
+    for number, alone in enumerate(additions):
+        read, kept = alone["read"], alone["documents"]
+        yield Entry(f"addition {number}: documents = kept + left out", read["documents"], sum(kept.values()))
+    for book in ("read", "documents", "written", "withheld", "removed") if additions else ():
+        total = added([alone[book] for alone in additions if book in alone])
+        of_all = ledger.get(book, {})
+        for name in sorted(total.keys() | of_all.keys()):
+            yield Entry(f"{book} {name} = that of all additions", of_all.get(name, 0), total.get(name, 0))
 
 
 def _shard_entries(name: str, shard: Mapping[str, Any]) -> list[Entry]:

@@ -1,6 +1,7 @@
 """From the texts that are kept to shards: vocabulary, tokenize, split and shard."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,8 @@ def tokenized(
         )
         for part in parts
     ]
-    settings = {"version": tokenize.VERSION, "seed": pipeline.seed, "weights": weights}
+    base = parts[0].base if parts else 0
+    settings = {"version": tokenize.VERSION, "seed": pipeline.seed, "weights": weights, "base": base}
     return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=sizes(parts))
 
 
@@ -54,9 +56,9 @@ def sizes(parts: Sequence[TextPart]) -> list[int]:
 
 
 def sharded(
-    work: Work, pipeline: Pipeline, tokens: Sequence[Path], vocabulary: Path
+    work: Work, pipeline: Pipeline, tokens: Sequence[Path], vocabulary: Path, others: shard.Beside | None = None
 ) -> tuple[dict[str, Any], list[Shard]]:
-    """Pack and write the shards; return what the split decided, and them."""
+    """Pack and write the shards, beside others if there are some; return what the split decided, and them."""
     packing, options = pipeline.pack, pipeline.shard.model_copy(update={"seed": pipeline.seed})
     settings = {
         "pack": {"version": pack.VERSION, **packing.model_dump(mode="json")},
@@ -73,6 +75,9 @@ def sharded(
         eod_id=facts["eod_id"],
         bos=pipeline.tokenize.add_bos,
     )
+    if others:
+        units = shard.beside(units, others)
+        settings["beside"] = asdict(others)
     sizes = [unit.bound.tokens for unit in units]
     done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
     shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from mrprep.builddir.change import place
 from mrprep.builddir.layout import work_of
 from mrprep.builddir.lock import locked
-from mrprep.builddir.publish import place
 from mrprep.building.attempt import Say, working
 from mrprep.building.texts import read_texts
 from mrprep.building.tokens import vocabulary_of

@@ -21,6 +21,7 @@ from mrprep.cli import (
     generate,
     import_,
     plan,
+    remove,
     report,
     show,
     tokenizer,
@@ -71,6 +72,7 @@ app.command("doctor")(doctor.doctor)
 app.command("why")(why.why)
 app.command("show")(show.show)
 app.command("verify")(verify.verify)
+app.command("remove")(remove.remove)
 app.add_typer(dedupe.app, name="dedupe")
 app.add_typer(tokenizer.app, name="tokenizer")
 app.add_typer(export.app, name="export")

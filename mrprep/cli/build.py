@@ -15,8 +15,9 @@ def build(
     inputs: Annotated[list[Path] | None, typer.Argument(help="Files and folders of text.", metavar="INPUT...")] = None,
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     pipeline: Annotated[
-        str, typer.Option(help="A pipeline file, or one of: default, zh-web, en-web, books, raw.")
-    ] = "default",
+        str | None,
+        typer.Option(help="A pipeline file, or one of: default, zh-web, en-web, books, raw.  [default: default]"),
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Directory to make.  [default: INPUT.build here]")] = None,
     tokenizer: Annotated[
         Path | None,
@@ -29,6 +30,10 @@ def build(
     against: Annotated[
         list[Path] | None,
         typer.Option(help="An earlier build: what it holds is a duplicate; give it again for several."),
+    ] = None,
+    append: Annotated[
+        Path | None,
+        typer.Option(help="Add the inputs to this build, by its own options and tokenizer; what it holds wins."),
     ] = None,
     decontaminate: Annotated[
         list[Path] | None,
@@ -93,7 +98,22 @@ def build(
         "pack": given(seq=seq, layout=layout, packing=packing),
         "shard": given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
     }
-    chosen = decontaminated(load_pipeline(pipeline, overrides), absolute(decontaminate) or ())
+    switches = RunOptions(
+        **where(jobs, memory, executor, address),
+        keep_work=keep_work,
+        overwrite=overwrite,
+        strict=strict,
+        hash_inputs=hash_inputs,
+        allow_code=allow_code,
+    )
+    evaluation = absolute(decontaminate) or ()
+    if append is not None:
+        from mrprep.cli.append import add, refuse_placed
+
+        refuse_placed(out, against)
+        add(append, inputs or (), pipeline, overrides, evaluation, switches, audit=not no_audit, dry_run=dry_run)
+        return
+    chosen = decontaminated(load_pipeline(pipeline or "default", overrides), evaluation)
     if inputs:
         chosen = with_inputs(chosen, inputs)
     if not chosen.source:
@@ -104,17 +124,11 @@ def build(
 
         print(describe(chosen, out))
         return
-    switches = RunOptions(
-        **where(jobs, memory, executor, address),
-        keep_work=keep_work,
-        overwrite=overwrite,
-        strict=strict,
-        hash_inputs=hash_inputs,
-        allow_code=allow_code,
-    )
     made = _run(chosen, out, switches)
     if not no_audit:
-        _audit(made, chosen, strict=strict)
+        from mrprep.cli.short_audit import print_audit
+
+        print_audit(made, chosen, strict=strict)
 
 
 def _run(chosen: Any, out: Path, switches: Any) -> Any:
@@ -125,14 +139,3 @@ def _run(chosen: Any, out: Path, switches: Any) -> Any:
     made = build(chosen, out, switches, say)
     print(text_summary(made))
     return made
-
-
-def _audit(made: Any, chosen: Any, *, strict: bool) -> None:
-    """Print what is wrong with the first rows; only with ``strict`` is a failure one of the command."""
-    from mrprep.errors import AuditError
-    from mrprep.stages.audit import quick_audit, short_report
-
-    found = quick_audit(made, chosen.audit)
-    print(short_report(found))
-    if strict and found.of("failure"):
-        raise AuditError(f"the build stands, but {', '.join(f.check for f in found.of('failure'))} failed: see above")

@@ -26,8 +26,6 @@ def where(jobs: int | None, memory: str | None, executor: str, address: str | No
         raise UsageError("--address is of a Ray cluster: give --executor ray with it, or leave it out")
     if executor == "ray":
         if memory is not None:
-            raise UsageError(
-                "--memory is of the processes of one machine: with --executor ray give --jobs"
-            )
+            raise UsageError("--memory is of the processes of one machine: with --executor ray give --jobs")
         return {"jobs": jobs or 0, "executor": executor, "address": address}
     return {"jobs": job_count(jobs), "memory": parse_size(memory)}

@@ -98,7 +98,7 @@ class OpenBuild:
 
     def documents(self) -> Iterator[Text]:
         """Yield the documents that stay after cleaning, filtering and deduplication, in the order they were read."""
-        verdict = np.load(self._build.file(VERDICT), mmap_mode="r") if VERDICT in self._build.files else None
+        verdict = np.load(self._build.file(VERDICT), mmap_mode="r") if self._build.holds(VERDICT) else None
         for part in self.manifest["text"]["parts"]:
             mine = None if verdict is None else verdict[part["base"] : part["base"] + part["rows"]]
             for _, table in survivors(self._build.file(part["file"]), mine):

@@ -89,7 +89,7 @@ def export_texts(build: Build, out: Path, form: Form, *, tokens: bool) -> dict[s
 def _tables(build: Build, part: Any, held_back: I64) -> Iterator[tuple[str, pa.Table]]:
     """Yield what stays of a part, by split."""
     last = part["base"] + part["rows"]
-    verdict = np.load(build.file(VERDICT), mmap_mode="r")[part["base"] : last] if VERDICT in build.files else None
+    verdict = np.load(build.file(VERDICT), mmap_mode="r")[part["base"] : last] if build.holds(VERDICT) else None
     for places, table in survivors(build.file(part["file"]), verdict):
         valid = np.isin(places + part["base"], held_back)
         for split, mask in (("train", ~valid), ("valid", valid)):

@@ -37,10 +37,8 @@ def runs_of(lines: Mapping[str, I64], width: int, *, in_order: bool) -> tuple[Ru
     Raises:
         MrprepError: the lines leave out a token of a text.
     """
-    order = np.arange(len(lines["doc"])) if in_order else np.lexsort((lines["token"], lines["doc"], lines["copy"]))
-    row, at, doc, copy, token, length = (lines[name][order] for name in ("row", "at", "doc", "copy", "token", "length"))
-    opens = np.ones(len(doc), bool)
-    opens[1:] = (doc[1:] != doc[:-1]) | (copy[1:] != copy[:-1])
+    order, opens = _opened(lines, in_order=in_order)
+    row, at, token, length = (lines[name][order] for name in ("row", "at", "token", "length"))
     covered = np.where(opens, 0, np.roll(token + length, 1))
     again = covered - token
     if ((again < 0) | (again > length)).any():
@@ -49,6 +47,21 @@ def runs_of(lines: Mapping[str, I64], width: int, *, in_order: bool) -> tuple[Ru
     end = np.cumsum(fresh)
     ends = end[np.append(opens[1:], True)] if len(end) else end
     return _joined(row, row * width + at + again, end - fresh, fresh), ends
+
+
+def texts_of(lines: Mapping[str, I64], *, in_order: bool) -> tuple[I64, I64]:
+    """Return ordinal and copy of each text that ``runs_of`` returns the end of, int64[texts] each."""
+    order, opens = _opened(lines, in_order=in_order)
+    return lines["doc"][order][opens], lines["copy"][order][opens]
+
+
+def _opened(lines: Mapping[str, I64], *, in_order: bool) -> tuple[I64, npt.NDArray[np.bool_]]:
+    """Return the lines text by text, and which of them open one."""
+    order = np.arange(len(lines["doc"])) if in_order else np.lexsort((lines["token"], lines["doc"], lines["copy"]))
+    doc, copy = lines["doc"][order], lines["copy"][order]
+    opens = np.ones(len(doc), bool)
+    opens[1:] = (doc[1:] != doc[:-1]) | (copy[1:] != copy[:-1])
+    return order, opens
 
 
 def _joined(row: I64, source: I64, target: I64, length: I64) -> Runs:

@@ -11,7 +11,8 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.provenance.tables import Found, Mask, documents, found_rows
 
-_ID = re.compile(r"[0-9a-f]{16}")
+ID = re.compile(r"[0-9a-f]{16}")
+"""How a document's id is written."""
 _RECORDS = re.compile(rb"\.(jsonl|json|parquet|arrow)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
 _LISTED = 10
 
@@ -24,7 +25,7 @@ def find_document(build: Build, name: str) -> list[Found]:
     Raises:
         MrprepError: nothing, or more than one document, goes by that name; the message lists some.
     """
-    if _ID.fullmatch(name):
+    if ID.fullmatch(name):
         return _pieces(_matching_id(build, int(name, 16)), name)
     matches = _matching_path(build, os.fsencode(name))
     path, _, line = name.rpartition(":")

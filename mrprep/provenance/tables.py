@@ -86,7 +86,7 @@ def by_ordinal(build: Build, doc: int) -> tuple[Found, str, str]:
 
 def cluster_row(build: Build, doc: int) -> dict[str, Any] | None:
     """Return the line of dedup/clusters.parquet for a document by the ordinal of its first row, or None."""
-    if CLUSTERS not in build.files:
+    if not build.holds(CLUSTERS):
         return None
     rows = table_of(build.file(CLUSTERS), filters=pc.field("doc") == doc).to_pylist()
     return rows[0] if rows else None

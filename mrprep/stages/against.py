@@ -21,6 +21,8 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.stages import dedupe
 
+_SKETCH = ("documents", "bands")
+
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
@@ -89,7 +91,7 @@ def hold(run_phase: RunPhase, earlier: Sequence[Earlier], options: dedupe.Option
     for each in earlier:
         fits = _fits(each.build.manifest, options)
         for number, part in enumerate(each.build.manifest["text"]["parts"]):
-            sketch = [each.build.file(SKETCH.format(number, name)).resolve() for name in ("documents", "bands")]
+            sketch = [each.build.file(SKETCH.format(number, name)).resolve() for name in _SKETCH]
             units.append(HeldUnit(each.build.file(part["file"]).resolve(), tuple(sketch) if fits else (), options))
             rows.append(part["rows"])
     settings = {"against": [each.record for each in earlier], "sketch": dedupe.sketch_settings(options)}
@@ -112,8 +114,8 @@ def _fits(manifest: Mapping[str, Any], options: dedupe.Options) -> bool:
 def hold_unit(unit: HeldUnit, out: Path) -> None:
     """Make a part of links to an earlier build, its sketch made anew if need be."""
     (out / "text.parquet").symlink_to(unit.text)
-    for path in unit.sketch:
-        (out / path.name).symlink_to(path)
+    for name, path in zip(_SKETCH, unit.sketch, strict=False):
+        (out / f"{name}.npy").symlink_to(path)
     if not unit.sketch:
         sketches = dedupe.sketches(unit.options)
         with pq.ParquetFile(unit.text) as file:

@@ -7,7 +7,7 @@ layout flat, half of it for reading back.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -157,6 +157,31 @@ def shard_units(
         )
         for name, cut in cuts.items()
         for number, bound in enumerate(cut)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Shards of a finished build, beside which others are to stand."""
+
+    number: int
+    """Of the first new one."""
+    header: int
+    page: int
+    """Bytes of the headers and pages of all shards; one dataset reads only files that agree in both."""
+
+
+def beside(units: Sequence[ShardUnit], others: Beside) -> list[ShardUnit]:
+    """Return shards as they are to be written beside others.
+
+    Raises:
+        MrprepError: one is too large for the headers of the others.
+    """
+    if any(unit.schema.page != others.page or unit.schema.header > others.header for unit in units):
+        raise MrprepError("the new shards do not fit beside those of the build, which are smaller: ask for more shards")
+    return [
+        replace(unit, number=unit.number + others.number, schema=replace(unit.schema, header=others.header))
+        for unit in units
     ]
 
 

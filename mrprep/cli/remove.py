@@ -1,0 +1,49 @@
+"""``mrprep remove``: documents out of a finished build."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def remove(
+    docs: Annotated[Path, typer.Option(help="A file of documents: an id or path:line on each line.")],
+    build: Annotated[Path | None, typer.Argument(help="A build; the only one in this directory by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Remove nothing, and exit with 1, if a line means no document.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; write nothing.")] = False,
+) -> None:
+    """Remove documents on request: their text, tokens, sketches and provenance, copies of the same text with them.
+
+    Only the shards that held them are written again, under new names. Killed at any moment, the build is the old or
+    the new one, whole.
+    """
+    from mrprep.builddir.find import find_build
+    from mrprep.building.remove import remove as remove_documents
+    from mrprep.cli.given import job_count
+    from mrprep.cli.terminal import say
+    from mrprep.growing.listed import read_list
+    from mrprep.request import RunOptions
+
+    names = read_list(docs)
+    options = RunOptions(job_count(jobs), strict=strict)
+    found = remove_documents(find_build(build, shards=True).path, names, options, say, dry_run=dry_run)
+    print("\n".join(_said(found, len(names), dry_run=dry_run)))
+
+
+def _said(removed: Any, names: int, *, dry_run: bool) -> Iterator[str]:
+    from mrprep.printable import printable
+
+    listed = removed.listed
+    yield f"listed      {names:,} names: {listed.named:,} documents, {len(listed.missing):,} not found"
+    yield from (f"not found   {name}" for name in listed.missing)
+    with_them = f"{listed.copies:,} copies of their text and {listed.followers:,} near duplicates left out for them"
+    yield f"{'would go' if dry_run else 'removed':<11} {listed.named:,} documents, {with_them}"
+    yield from (f"stays       {name}, of which a document that goes is a duplicate" for name in listed.resembling)
+    yield f"shards      {len(removed.shards):,} of {removed.total:,} hold some of it"
+    for old, new in removed.shards.items():
+        yield f"            {old}" + ("" if dry_run else f" -> {new}" if new else ": nothing was left in it")
+    yield f"{'unchanged' if dry_run or not listed.ids.size else 'done':<11} {printable(str(removed.build.path))}"

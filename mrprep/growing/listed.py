@@ -1,0 +1,169 @@
+"""From a list of names to the documents that go: those named, copies of their text, what was left out for them."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from mrprep.builddir.layout import CLUSTERS, SKETCH
+from mrprep.builddir.manifest import Build
+from mrprep.duplicates.layout import Records
+from mrprep.errors import MrprepError
+from mrprep.order import I64, U64
+from mrprep.printable import printable
+from mrprep.provenance import tables
+from mrprep.provenance.name import ID, find_document
+
+Mask = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """What a list of names comes to."""
+
+    rows: I64
+    """Ordinals of the rows in text/ that go, rising."""
+    ids: U64
+    """Of all documents that go, those among them that a map stage had left out; rising."""
+    named: int
+    """Documents that the list names."""
+    copies: int
+    """Documents that go with them, as they have the same text."""
+    followers: int
+    """Near duplicates that go with them, as dedupe had left them out in their favour."""
+    resembling: tuple[str, ...]
+    """Documents that stay though one that goes is a near duplicate of them: id and place."""
+    missing: tuple[str, ...]
+    """Names that no document, or more than one, goes by, each with what is wrong."""
+
+
+def read_list(path: Path) -> list[str]:
+    """Return the names in a file, one a line; blank lines and those that begin with ``#`` are none.
+
+    Raises:
+        MrprepError: it cannot be read, or holds no name.
+    """
+    shown = printable(str(path))
+    try:
+        lines = path.read_text("utf-8", "surrogateescape").splitlines()
+    except OSError as error:
+        raise MrprepError(f"{shown} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    names = [line.strip() for line in lines]
+    found = list(dict.fromkeys(name for name in names if name and not name.startswith("#")))
+    if not found:
+        raise MrprepError(f"{shown} names no document: write an id or path:line on each line")
+    return found
+
+
+def documents_of(build: Build, names: Sequence[str]) -> Listed:
+    """Return the documents that names mean. Ids are looked up all at once; each other name costs a pass over text/.
+
+    Without dedupe nothing is known of copies: only what is named goes.
+    """
+    wanted, missing = _ids(build, names)
+    named, _ = _rows(build, wanted)
+    going = named
+    copies = followers = 0
+    resembling: tuple[str, ...] = ()
+    if build.holds(CLUSTERS):
+        firsts, hashes = _documents(build)
+        clusters = tables.table_of(build.file(CLUSTERS))
+        mine = np.isin(firsts, named)
+        every, copies, followers = _closed(mine, firsts, hashes, clusters)
+        resembling = tuple(_resembling(build, clusters, firsts[mine], firsts[every]))
+        lengths = np.diff(firsts, append=sum(part["rows"] for part in build.manifest["text"]["parts"]))
+        going = np.union1d(named, np.repeat(firsts[every], lengths[every]) + _steps(lengths[every]))
+    _, ids = _rows(build, np.zeros(0, np.uint64), going)
+    every_id = np.union1d(wanted, ids)
+    return Listed(going, every_id, wanted.size, copies, followers, resembling, missing)
+
+
+def _ids(build: Build, names: Sequence[str]) -> tuple[U64, tuple[str, ...]]:
+    """Return the ids of the documents that names mean, rising, and what is wrong with the other names."""
+    by_id = {int(name, 16): name for name in names if ID.fullmatch(name)}
+    asked = np.array(sorted(by_id), np.uint64)
+    known = [np.intersect1d(np.asarray(table["id"]), asked) for _, table in tables.documents(build)]
+    found = set(np.concatenate([np.zeros(0, np.uint64), *known]).tolist())
+    missing = [f"{name}: no document of the build has this id" for value, name in by_id.items() if value not in found]
+    for name in names:
+        if not ID.fullmatch(name):
+            try:
+                found.add(find_document(build, name)[0].id)
+            except MrprepError as error:
+                missing.append(f"{printable(name)}: {error}")
+    return np.array(sorted(found), np.uint64), tuple(missing)
+
+
+def _rows(build: Build, ids: U64, rows: I64 | None = None) -> tuple[I64, U64]:
+    """Return the rows of text/ that have one of some ids, or the ids of some rows."""
+    ordinals, found = [np.zeros(0, np.int64)], [np.zeros(0, np.uint64)]
+    for base, table in tables.documents(build):
+        if base is None:
+            continue
+        of_part = np.asarray(table["id"])
+        if rows is None:
+            ordinals.append(base + np.flatnonzero(np.isin(of_part, ids)))
+        else:
+            mine = rows[slice(*np.searchsorted(rows, (base, base + of_part.size)))] - base
+            found.append(of_part[mine])
+    return np.concatenate(ordinals), np.unique(np.concatenate(found))
+
+
+def _documents(build: Build) -> tuple[I64, Records]:
+    """Return the first row of each document and the XXH3-128 of its text, as two numbers in one record."""
+    firsts, hashes = [np.zeros(0, np.int64)], [np.zeros(0, "V16")]
+    for number, part in enumerate(build.manifest["text"]["parts"]):
+        documents = np.load(build.file(SKETCH.format(number, "documents")))
+        rows = documents["rows"].astype(np.int64)
+        firsts.append(part["base"] + np.cumsum(rows) - rows)
+        hashes.append(np.ascontiguousarray(documents["exact"]).view("V16").reshape(-1))
+    return np.concatenate(firsts), np.concatenate(hashes)
+
+
+def _closed(mine: Mask, firsts: I64, hashes: Records, clusters: pa.Table) -> tuple[Mask, int, int]:
+    """Return the documents that go with some, those among them; how many as copies, and how many as followers."""
+    here = clusters.filter(pa.compute.is_null(clusters["against"]))
+    doc, survivor = (np.searchsorted(firsts, here[name].to_numpy()) for name in ("doc", "survivor"))
+    _, text = np.unique(hashes, return_inverse=True)
+    every, copies, followers = mine.copy(), 0, 0
+    while True:
+        same = np.isin(text, np.unique(text[every])) & ~every
+        every |= same
+        following = np.zeros_like(every)
+        following[doc[every[survivor]]] = True
+        following &= ~every
+        every |= following
+        copies, followers = copies + int(same.sum()), followers + int(following.sum())
+        if not same.any() and not following.any():
+            return every, copies, followers
+
+
+def _resembling(build: Build, clusters: pa.Table, named: I64, going: I64) -> Iterator[str]:
+    rows = clusters.filter(pa.array(np.isin(clusters["doc"].to_numpy(), named))).to_pylist()
+    for row in rows:
+        if row["against"] is not None:
+            yield f"document {row['survivor']} of the earlier build {printable(row['against'])} ({row['kind']})"
+        elif row["survivor"] not in going:
+            found, _, _ = tables.by_ordinal(build, row["survivor"])
+            yield f"{found.id:016x}  {printable(found.source)}  {found.place} ({row['kind']})"
+
+
+def _steps(lengths: I64) -> I64:
+    """Return 0 to n - 1 for each n."""
+    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+
+
+def shards_with(build: Build, rows: I64) -> list[tuple[str, int]]:
+    """Return (split, place among its shards) of each shard that holds a token of one of some rows of text/."""
+    found = []
+    for split, facts in build.manifest["splits"].items():
+        for number, shard in enumerate(facts["shards"]):
+            with pq.ParquetFile(build.file(shard["provenance"])) as file:
+                groups = (file.read_row_group(group, ["doc"])["doc"] for group in range(file.num_row_groups))
+                if any(np.isin(docs.to_numpy(), rows).any() for docs in groups):
+                    found.append((split, number))
+    return found

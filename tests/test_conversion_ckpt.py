@@ -105,7 +105,7 @@ def test_every_kind_of_number_and_what_is_no_ckpt(tmp_path):
 
 
 @pytest.mark.usefixtures("here")
-def test_mindformers_takes_the_ckpt_and_says_the_same(tmp_path):
+def test_mindformers_takes_the_ckpt_and_says_the_same(tmp_path, monkeypatch):
     """Names, shapes and logits of its LlamaForCausalLM on CPU, which lacks two kernels: they are replaced."""
     layer = pytest.importorskip("mindformers.models.llama.llama_layer")
     import mindspore as ms
@@ -118,8 +118,12 @@ def test_mindformers_takes_the_ckpt_and_says_the_same(tmp_path):
          "embedding_init_type"), "float32",
     )  # fmt: skip
     begin = layer.LlamaRMSNorm.__init__
-    layer.LlamaRMSNorm.__init__ = lambda self, dim, eps=1e-6, kind=ms.float32, fused=True: begin(
-        self, dim, eps, kind, False
+    monkeypatch.setattr(
+        layer.LlamaRMSNorm,
+        "__init__",
+        lambda self, dim, eps=1e-6, compute_type=ms.float32, fused_kernel=True: begin(
+            self, dim, eps, compute_type, False
+        ),
     )
     model = LlamaForCausalLM(
         LlamaConfig(
@@ -128,7 +132,6 @@ def test_mindformers_takes_the_ckpt_and_says_the_same(tmp_path):
             **kinds,
         )
     )  # fmt: skip
-    layer.LlamaRMSNorm.__init__ = begin
     for _, cell in model.cells_and_names():
         if hasattr(cell, "bmm_swap"):
             cell.__dict__["bmm_swap"] = ms.ops.matmul

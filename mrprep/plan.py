@@ -39,6 +39,16 @@ class Plan:
         return sum(file.size for listing in self.listings for file in listing.files)
 
 
+_PACKED = 3
+"""Times as much text as a compressed file or table has bytes, at least."""
+
+
+def room_for(found: Plan) -> int:
+    """Return the bytes that a build of an input takes on the disk, itself and its work: its text once, at the least."""
+    files = (file for listing in found.listings for file in listing.files)
+    return sum(file.size * (_PACKED if file.compression else 1) for file in files)
+
+
 def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -> Plan:
     """List the sources and cut them into units.
 

@@ -114,6 +114,12 @@ class TextPart:
     rows: int
     """Rows in its ``text.parquet``."""
 
+    @property
+    def text_bytes(self) -> int:
+        """Size of its ``text.parquet``; 0 when that was deleted to make room."""
+        path = self.path / "text.parquet"
+        return path.stat().st_size if path.exists() else 0
+
 
 def numbered(paths: Sequence[Path]) -> list[TextPart]:
     """Return the parts in these directories, in their order, with the ordinals of their rows."""

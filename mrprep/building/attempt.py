@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from mrprep.builddir.layout import LOCK, work_of
@@ -12,8 +12,9 @@ from mrprep.config import Pipeline
 from mrprep.engine.cluster import Cluster, Terms
 from mrprep.engine.executor import Executor, Pool
 from mrprep.engine.node import PYTHON, versions
-from mrprep.engine.work import Work
-from mrprep.plan import Plan, plan
+from mrprep.engine.room import bytes_in, check_room
+from mrprep.engine.work import SparedError, Work
+from mrprep.plan import Plan, plan, room_for
 from mrprep.request import Request, RunOptions, clear, settle
 from mrprep.stages import against, read
 
@@ -46,11 +47,13 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
     home = work_of(out)
     with locked(home):
         finished = settle(request, out, overwrite=options.overwrite, say=say)
-        if finished is None:
-            with working(request, found, home, options, say) as work:
-                finished = make(request, found, out, options, work)
-        elif options.strict:
+        if finished and options.strict:
             read.refuse_unread([finished.path])
+        if finished is None:
+            check_room(home, room_for(found) - bytes_in(home), "the build")
+        while finished is None:
+            with working(request, found, home, options, say) as work, suppress(SparedError):
+                finished = make(request, found, out, options, work)
         if not options.keep_work:
             clear(home)
     return finished
@@ -64,7 +67,7 @@ def working(request: Request, found: Plan, home: Path, options: RunOptions, say:
     if options.executor == "ray":
         executor = Cluster(_terms(request, found, home, options), say)
     try:
-        yield Work(home / "phases", executor, say, request.root)
+        yield Work(home / "phases", executor, say, request.root, keep=options.keep_work)
     finally:
         executor.close()
 

@@ -33,7 +33,10 @@ def read_texts(work: Work, request: Request, found: Plan, options: RunOptions) -
     if "dedupe" not in pipeline.stages:
         return Texts(parts, None, told)
     held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
-    return Texts(parts, dedupe.run(work, parts, pipeline.dedupe, names, held), told)
+    removed = dedupe.run(work, parts, pipeline.dedupe, names, held)
+    for phase in dedupe.PHASES:
+        work.spare(phase, dedupe.SPARE, dedupe.PHASES)
+    return Texts(parts, removed, told)
 
 
 def _evaluation(work: Work, pipeline: Pipeline) -> tuple[Path | None, dict[str, int]]:
@@ -53,8 +56,11 @@ def _rewritten(work: Work, pipeline: Pipeline, parts: list[TextPart], names: Seq
 
     if boilerplate.STAGE in pipeline.stages:
         parts = boilerplate.run(work, parts, pipeline.boilerplate, names, following(boilerplate.STAGE))
+        work.spare("read", ["text.parquet"], boilerplate.READERS)
     if paragraphs.STAGE in pipeline.stages:
+        before = boilerplate.TEXTS if boilerplate.STAGE in pipeline.stages else "read"
         parts = paragraphs.run(work, parts, pipeline.paragraphs, following(paragraphs.STAGE))
+        work.spare(before, ["text.parquet"], paragraphs.READERS)
     return parts
 
 

@@ -10,6 +10,7 @@ import orjson
 from mrprep.books import Shard
 from mrprep.builddir.tables import TextPart
 from mrprep.config import Pipeline
+from mrprep.engine.room import bytes_in, check_room
 from mrprep.engine.work import Work
 from mrprep.stages import pack, shard, tokenize
 
@@ -52,7 +53,7 @@ def tokenized(
 
 def sizes(parts: Sequence[TextPart]) -> list[int]:
     """Return the bytes of each part's texts, by which the largest is worked on first."""
-    return [(part.path / "text.parquet").stat().st_size for part in parts]
+    return [part.text_bytes for part in parts]
 
 
 def sharded(
@@ -79,6 +80,7 @@ def sharded(
         units = shard.beside(units, others)
         settings["beside"] = asdict(others)
     sizes = [unit.bound.tokens for unit in units]
+    check_room(work.path, shard.bytes_of(units) - bytes_in(work.path / "shard"), "writing the shards")
     done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
     shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
     return orjson.loads((split / "split.json").read_bytes()), shards

@@ -9,10 +9,15 @@ from typing import Any
 
 from mrprep.engine.executor import Call, Executor
 from mrprep.engine.fingerprint import changes, fingerprint
-from mrprep.engine.parts import discard, run_parts, run_whole
+from mrprep.engine.parts import discard, run_parts, run_whole, sync
 from mrprep.engine.progress import track
 
 STATE = "phase.json"
+SPARED = "spared.json"
+
+
+class SparedError(Exception):
+    """A phase was to run whose input had been deleted; what makes that input is undone, and all begins anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +42,14 @@ class Work:
         executor: Executor,
         say: Callable[[str], None],
         root: Mapping[str, Any],
+        *,
+        keep: bool = False,
     ) -> None:
+        """``keep``: nothing is deleted on the way, so that other options redo only what follows them."""
         self.path = path
         self.timings: list[Timing] = []
-        self._executor, self._say = executor, say
+        self._executor, self._say, self._keep = executor, say, keep
+        self._spared: dict[str, list[str]] = {}
         self._chain = fingerprint("", "root", root)
 
     def __call__(
@@ -68,6 +77,39 @@ class Work:
         done = self._run(name, units, run_parts, function, settings, weights)
         return [part for unit in done for part in sorted(unit.iterdir())]
 
+    def spare(self, name: str, files: Sequence[str], needed_by: Sequence[str]) -> None:
+        """Delete files of a phase, all units of which are done, to make room on the disk.
+
+        A mark comes first. If one of the phases that need them is ever to run again, this one is done again before.
+
+        Args:
+            name: of the phase.
+            files: names, or patterns of names, in the directories of its units.
+            needed_by: phases that read them; all are done.
+        """
+        home = self.path / name
+        if self._keep or not home.is_dir():
+            return
+        aside = home / f"{SPARED}.tmp"
+        aside.write_text(json.dumps(list(needed_by)))
+        sync(aside)
+        aside.rename(home / SPARED)
+        for path in (path for pattern in files for path in home.rglob(pattern)):
+            path.unlink()
+
+    def _recall(self, name: str) -> None:
+        """Undo the phases of which files are gone that this one needs.
+
+        Raises:
+            SparedError: there are such.
+        """
+        gone = [phase for phase, needed_by in self._spared.items() if name in needed_by]
+        for phase in gone:
+            self._say(f"{phase}: done again ({name} is to be, and needs what was deleted to make room)")
+            discard(self.path / phase)
+        if gone:
+            raise SparedError
+
     def _run(
         self,
         name: str,
@@ -83,6 +125,8 @@ class Work:
         sizes = list(weights) if weights is not None else [1] * len(units)
         done = {index for index, final in enumerate(finals) if final.exists()}
         todo = sorted(set(range(len(units))) - done, key=lambda index: (-sizes[index], index))
+        if todo:
+            self._recall(name)
         calls: list[Call] = [(run, (function, units[index], finals[index])) for index in todo]
         labels = [_label(name, index, units[index]) for index in todo]
         ended = (todo[position] for position in self._executor.run(calls, labels))
@@ -100,6 +144,8 @@ class Work:
         if state.exists():
             was = json.loads(state.read_text())
             if was["fingerprint"] == self._chain:
+                if (home / SPARED).exists():
+                    self._spared[name] = json.loads((home / SPARED).read_text())
                 return home
             differs = "; ".join(changes(was["settings"], settings)) or "what comes before it changed"
             self._say(f"{name}: done again ({differs})")

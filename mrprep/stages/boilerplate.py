@@ -23,6 +23,9 @@ from mrprep.stages import dedupe
 
 VERSION = 1
 STAGE = "boilerplate"
+TEXTS = "boilerplate.texts"
+READERS = ("boilerplate.lines", TEXTS)
+"""Phases that read texts as they were before."""
 NOTHING_LEFT = "each of its {} lines is boilerplate"
 
 
@@ -65,7 +68,7 @@ def run(
         As many parts in the same order, with what else the read phase has written.
     """
     settings = {"version": VERSION, "options": options.model_dump()}
-    sizes = [(part.path / "text.parquet").stat().st_size for part in parts]
+    sizes = [part.text_bytes for part in parts]
     counts = [CountUnit(part.path, tuple(sources)) for part in parts]
     counted = run_phase("boilerplate.lines", counts, count_part, settings=settings, weights=sizes)
     ranges = range_units(counted, options.max_share, options.min_documents)
@@ -73,7 +76,7 @@ def run(
     if following:
         settings["dedupe"] = dedupe.sketch_settings(following)
     texts = [RewriteUnit(part.path, tuple(frequent), following) for part in parts]
-    return numbered(run_phase("boilerplate.texts", texts, rewrite_part, settings=settings, weights=sizes))
+    return numbered(run_phase(TEXTS, texts, rewrite_part, settings=settings, weights=sizes))
 
 
 def rewrite_part(unit: RewriteUnit, out: Path) -> None:

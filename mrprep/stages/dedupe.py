@@ -29,6 +29,15 @@ from mrprep.options import Options as Base
 VERSION = 2
 SKETCHED_BY = ("threshold", "ngram", "permutations", "recall", "kernel", "seed")
 """The options that decide a sketch."""
+PHASES = tuple(
+    f"dedupe.{name}"
+    for name in (
+        *("ranks", "exact", "copies", "bands", "candidates", "buckets", "shingles", "compare"),
+        *("prints", "shared", "inside", "inside.shingles", "contained", "verdicts"),
+    )
+)
+SPARE = ("ranked.npy", "copy_of.npy", "exact.npy", "*_members.npy", "*_starts.npy", "firsts.npy", "shingles.u64")
+"""What takes room and is not needed once the verdicts are there."""
 
 
 class Options(Base):

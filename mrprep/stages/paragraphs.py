@@ -23,6 +23,9 @@ from mrprep.stages import dedupe
 
 VERSION = 1
 STAGE = "paragraphs"
+TEXTS = "paragraphs.texts"
+READERS = ("paragraphs.copies", TEXTS)
+"""Phases that read texts as they were before."""
 NOTHING_LEFT = "each of its {} paragraphs is a repeat"
 
 
@@ -64,7 +67,7 @@ def run(
         As many parts in the same order, with what else the read phase has written, and ``repeats.json``.
     """
     settings = {"version": VERSION, "options": options.model_dump()}
-    sizes = [(part.path / "text.parquet").stat().st_size for part in parts]
+    sizes = [part.text_bytes for part in parts]
     counts = [CountUnit(part.path, options.min_bytes) for part in parts]
     counted = run_phase("paragraphs.copies", counts, count_part, settings=settings, weights=sizes)
     shared = run_phase("paragraphs.shares", share_units(counted, options.keep), share, settings=settings)
@@ -73,7 +76,7 @@ def run(
     texts = [
         RewriteUnit(part.path, number, tuple(shared), options.min_bytes, following) for number, part in enumerate(parts)
     ]
-    return numbered(run_phase("paragraphs.texts", texts, rewrite_part, settings=settings, weights=sizes))
+    return numbered(run_phase(TEXTS, texts, rewrite_part, settings=settings, weights=sizes))
 
 
 def rewrite_part(unit: RewriteUnit, out: Path) -> None:

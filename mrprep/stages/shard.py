@@ -185,6 +185,11 @@ def beside(units: Sequence[ShardUnit], others: Beside) -> list[ShardUnit]:
     ]
 
 
+def bytes_of(units: Sequence[ShardUnit]) -> int:
+    """Return the bytes that the rows of shards take, at the least."""
+    return sum(unit.bound.tokens // (unit.pack.seq + 1) * row_bytes(unit.schema.columns) for unit in units)
+
+
 def shard_unit(unit: ShardUnit, out: Path) -> None:
     """Write one shard: MindRecord file and index, ``provenance.parquet``, ``counts.json``.
 

@@ -1,6 +1,7 @@
 """`mrprep build --append`: new documents into a finished build, whose shards stay as they are."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from mrprep.books import Results, Texts, facts
@@ -9,7 +10,7 @@ from mrprep.builddir.change import settle
 from mrprep.builddir.digest import digest
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
-from mrprep.building.attempt import Say, working
+from mrprep.building.attempt import Say, worked
 from mrprep.building.change import changed, whole
 from mrprep.building.texts import read_texts
 from mrprep.building.tokens import sharded, tokenized, vocabulary_of
@@ -60,8 +61,8 @@ def append(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Appe
             clear(home)
             return Appended(build, None)
         settle_work(request, home, overwrite=options.overwrite, say=say)
-        with working(request, found, home, options, say) as work:
-            appended = _append(request, found, build, inputs, options, work)
+        make = partial(_append, request, found, build, inputs, options)
+        appended = worked(request, found, home, options, say, make)
         if not options.keep_work:
             clear(home)
     return appended

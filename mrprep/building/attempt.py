@@ -3,7 +3,9 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from mrprep.builddir.layout import LOCK, work_of
 from mrprep.builddir.lock import locked
@@ -51,12 +53,22 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
             read.refuse_unread([finished.path])
         if finished is None:
             check_room(home, room_for(found) - bytes_in(home), "the build")
-        while finished is None:
-            with working(request, found, home, options, say) as work, suppress(SparedError):
-                finished = make(request, found, out, options, work)
+            finished = worked(request, found, home, options, say, partial(make, request, found, out, options))
         if not options.keep_work:
             clear(home)
     return finished
+
+
+Made = TypeVar("Made")
+
+
+def worked(
+    request: Request, found: Plan, home: Path, options: RunOptions, say: Say, make: Callable[[Work], Made]
+) -> Made:
+    """Run phases in ``home``; from the start, what is done being done, if one needs what was deleted to make room."""
+    while True:
+        with working(request, found, home, options, say) as work, suppress(SparedError):
+            return make(work)
 
 
 @contextmanager

@@ -5,10 +5,11 @@ from pathlib import Path
 from mrprep.builddir.change import place
 from mrprep.builddir.layout import work_of
 from mrprep.builddir.lock import locked
-from mrprep.building.attempt import Say, working
+from mrprep.building.attempt import Say, worked
 from mrprep.building.texts import read_texts
 from mrprep.building.tokens import vocabulary_of
 from mrprep.config import Pipeline
+from mrprep.engine.work import Work
 from mrprep.plan import plan
 from mrprep.request import Request, RunOptions, clear, settle_work
 from mrprep.stages import tokenize
@@ -25,9 +26,12 @@ def train_tokenizer(pipeline: Pipeline, out: Path, options: RunOptions, say: Say
     home = work_of(out)
     with locked(home):
         settle_work(request, home, overwrite=options.overwrite, say=say)
-        with working(request, found, home, options, say) as work:
+
+        def make(work: Work) -> Path:
             texts = read_texts(work, request, found, options)
-            vocabulary = vocabulary_of(work, pipeline, texts.parts, texts.verdict)
-            place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)
+            return vocabulary_of(work, pipeline, texts.parts, texts.verdict)
+
+        vocabulary = worked(request, found, home, options, say, make)
+        place(vocabulary / tokenize.MODEL, out, copy=options.keep_work)
         if not options.keep_work:
             clear(home)

@@ -109,9 +109,8 @@ def rows(
     if not steps:
         raise ValueError(f"{n_rows} rows do not fill one global batch of {global_batch}")
     end = steps if stop is None else min(stop, steps)
-    places = np.arange(start * global_batch, end * global_batch, dtype=np.int64)
-    mine = places.reshape(-1, global_batch)[:, rank::ranks].ravel()
-    return permute(seed + epoch * 0x9E3779B9, n_rows, mine)
+    mine = np.arange(start, end)[:, None] * global_batch + np.arange(rank, global_batch, ranks)
+    return permute(seed + epoch * 0x9E3779B9, n_rows, mine.ravel())
 
 
 def shares(n_rows: Sequence[int], weights: Sequence[float]) -> list[int]:

@@ -1,5 +1,7 @@
 """Who comes where: bijections, the same order at any number of ranks, resume, and values that must never change."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 import xxhash
@@ -140,3 +142,13 @@ def test_golden_values():
     assert order.permute(0, 10, np.arange(10)).tolist() == [2, 9, 6, 1, 8, 7, 4, 3, 0, 5]
     assert order.rows(3, 2, 1_000_000, 4, 1, 2, 5, 7).tolist() == [343959, 350977, 729176, 491497]
     assert order.blend(3, 2, [1000, 50], [75, 50], np.arange(0, 125, 25)).tolist() == [557, 272, 932, 1000, 1025]
+
+
+def test_one_of_many_ranks_holds_its_own_places_alone():
+    """At 1,000 ranks the places of all of them are 33 MB for 4,096 steps, its own 33 kB."""
+    tracemalloc.start()
+    rows = order.rows(0, 0, 4_096_000, 1000, 999, 1000, 0, 4096)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert rows.size == 4096 and peak < 4 << 20
+    assert rows[17] == order.permute(0, 4_096_000, np.array([17 * 1000 + 999]))[0]

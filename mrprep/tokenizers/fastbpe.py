@@ -17,7 +17,6 @@ then by the length of their left and of their right part. The ways in which they
 Opening costs 0.35 s for 32,000 pieces, most of it in gigatoken.
 """
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -26,10 +25,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.tokenizers.gigatoken import Gigatoken
 from mrprep.tokenizers.model_file import SPACE, ModelFile, PieceType
 
-LARGE, GROWTH = 240 << 20, 40 << 20
-"""A model is opened anew when the process is larger than LARGE and has grown by GROWTH since it was last opened."""
 MAX_RISKY = 16
 
 PROBES: tuple[str, ...] = (
@@ -55,33 +53,20 @@ PROBES: tuple[str, ...] = (
 class FastBpe:
     """One model in gigatoken, with what it takes to know which of its ids to trust.
 
-    gigatoken remembers every stretch of text it has met, so that its memory grows with the corpus. Opening it anew
-    costs 0.05 s for each some 20 MB of Chinese, or hundreds of MB of English: what it makes of the model file, which
-    takes half a second, is kept.
+    What gigatoken makes of the model file, which takes half a second, is kept: opening it anew costs 0.05 s.
     """
 
     def __init__(self, path: Path, suspect: npt.NDArray[np.bool_], risky: tuple[str, ...]) -> None:
         from gigatoken import Tokenizer
 
-        self._made_of_it: str = Tokenizer.from_sentencepiece(path)._hf_json
+        made_of_it = Tokenizer.from_sentencepiece(path)._hf_json
+        self._backend = Gigatoken(lambda: Tokenizer.from_json(made_of_it))
         self._suspect = suspect
         self._risky = risky
-        self._backend: Any = None
-        self._open()
-
-    def _open(self) -> None:
-        from gigatoken import Tokenizer
-
-        self._backend = None  # the old one goes before the new one comes
-        self._backend = Tokenizer.from_json(self._made_of_it).backend
-        self._size_at_open = resident_bytes()
 
     def encode(self, texts: Sequence[str]) -> tuple[list[npt.NDArray[np.uint32]], list[int]]:
         """Return the ids of each text, and the places of those that SentencePiece has to encode."""
-        if resident_bytes() > max(LARGE, self._size_at_open + GROWTH):
-            self._open()
-        encode = self._backend.encode
-        found = [encode(text) for text in texts]
+        found = self._backend.encode(texts)
         flagged = {i for i, ids in enumerate(found) if self._suspect[ids].any()}
         if self._risky:
             flagged.update(i for i, text in enumerate(texts) if any(risky in text for risky in self._risky))
@@ -109,12 +94,6 @@ def open_fast(path: Path, model: ModelFile, reference: Any) -> tuple[FastBpe | N
     if not _agrees(fast, model, reference):
         return None, "gigatoken and sentencepiece disagree on a probe text"
     return fast, ""
-
-
-def resident_bytes() -> int:
-    """Return the resident set of this process."""
-    pages = Path("/proc/self/statm").read_text().split()[1]
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _suspect(model: ModelFile) -> npt.NDArray[np.bool_]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import orjson
 
 from mrprep import extras
 from mrprep.errors import MrprepError
@@ -15,9 +16,13 @@ from mrprep.printable import printable
 from mrprep.tokenizers import hf_kinds
 from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.decoding import Decoder, special
+from mrprep.tokenizers.fastpieces import FastPieces, open_fast_pieces
+from mrprep.tokenizers.flat import flat
 from mrprep.tokenizers.hf_file import HfFile, read_hf
 from mrprep.tokenizers.protocol import Ids, Offsets, Pieces, Tokenizer
 from mrprep.tokenizers.roles import Roles, read_config, roles
+
+_NONE = np.zeros(0, np.uint32)
 
 
 def open_huggingface(path: Path, choices: Choices) -> Tokenizer:
@@ -54,9 +59,30 @@ class _HuggingFace:
         self._names |= {int(token["id"]): text for text, token in file.added.items()}
 
     @cached_property
-    def _backend(self) -> Any:
+    def _encoder_json(self) -> bytes:
+        return orjson.dumps(hf_kinds.for_encoder(self._file, self._pieces, self._matched))
+
+    @cached_property
+    def _exact(self) -> Any:
         """The encoder of the package; opened when first asked for, as decoding needs none."""
-        return _load(self._file, hf_kinds.for_encoder(self._file, self._pieces, self._matched))
+        return _load(self._file.path, self._encoder_json)
+
+    @cached_property
+    def _opened(self) -> tuple[FastPieces | None, str]:
+        """The fast encoder, or why there is none; the package's, 90 MB for 128,000 pieces, goes after the probe."""
+        reason = _unfit(self._file)
+        if reason:
+            return None, reason
+        from gigatoken import Tokenizer as Fast
+
+        exact, content = _load(self._file.path, self._encoder_json), self._encoder_json
+        return open_fast_pieces(
+            lambda: Fast.from_json(content),
+            len(content),
+            self._matched,
+            lambda text: exact.encode(text, add_special_tokens=False).ids,
+            self._pieces.bytes,
+        )
 
     @cached_property
     def special(self) -> Mapping[str, frozenset[int]]:
@@ -65,10 +91,11 @@ class _HuggingFace:
 
     def encode_batch(self, texts: Sequence[str]) -> tuple[Ids, Offsets]:
         """See Tokenizer."""
-        found = [self._backend.encode(text, add_special_tokens=False).ids for text in texts]
-        offsets = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([len(ids) for ids in found], out=offsets[1:])
-        return np.fromiter((token for ids in found for token in ids), np.int32, offsets[-1]), offsets
+        fast, _ = self._opened
+        found, flagged = fast.encode(texts) if fast else ([_NONE] * len(texts), range(len(texts)))
+        for i in flagged:
+            found[i] = np.array(self._exact.encode(texts[i], add_special_tokens=False).ids, np.uint32)
+        return flat(found)
 
     def decode(self, ids: Sequence[int]) -> str:
         """See Tokenizer."""
@@ -84,6 +111,7 @@ class _HuggingFace:
 
     def facts(self) -> dict[str, Any]:
         """See Tokenizer."""
+        fast, slow_because = self._opened
         return {
             "kind": self.kind,
             "sha256": self.sha256,
@@ -99,16 +127,25 @@ class _HuggingFace:
             "remove_extra_whitespaces": self._file.removes_whitespace,
             "added_tokens": self._choices.added_tokens,
             "special": {name: len(ids) for name, ids in self.special.items()},
-            "encoder": "tokenizers",
-            "encoder_note": "",
+            "encoder": "gigatoken" if fast else "tokenizers",
+            "encoder_note": slow_because,
         }
 
 
-def _load(file: HfFile, content: Mapping[str, Any]) -> Any:
-    import orjson
-
+def _load(path: Path, content: bytes) -> Any:
     if not extras.has("hf"):
-        raise MrprepError(f"the tokenizer {printable(str(file.path))} {extras.advice('hf')}")
+        raise MrprepError(f"the tokenizer {printable(str(path))} {extras.advice('hf')}")
     from tokenizers import Tokenizer as Backend
 
-    return Backend.from_buffer(orjson.dumps(content))
+    return Backend.from_buffer(content)
+
+
+def _unfit(file: HfFile) -> str:
+    """Return why a file as a whole is left to the package, or an empty string."""
+    checks = {
+        "it is no BPE model": file.model_type != "bpe",
+        "it has no piece for some bytes": not file.byte_complete,
+        "it rewrites the text before cutting it": file.normalization not in ("identity", "NFC"),
+        "it loses white space": file.removes_whitespace,
+    }
+    return next((reason for reason, holds in checks.items() if holds), "")

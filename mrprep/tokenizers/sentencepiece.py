@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.tokenizers.fastbpe import FastBpe, open_fast
+from mrprep.tokenizers.flat import flat
 from mrprep.tokenizers.model_file import ModelFile, PieceType, check_foreign, no_model, read_model
 from mrprep.tokenizers.protocol import Ids, Offsets, Pieces, Tokenizer
 
@@ -75,10 +75,7 @@ class _SentencePiece:
             found, flagged = fast.encode(texts)
             for i in flagged:
                 found[i] = self._exact(texts[i])
-        offsets = np.zeros(len(found) + 1, np.int64)
-        np.cumsum([ids.size for ids in found], out=offsets[1:])
-        flat = np.concatenate(found, dtype=np.int32, casting="unsafe") if found else np.zeros(0, np.int32)
-        return flat, offsets
+        return flat(found)
 
     def _exact(self, text: str) -> npt.NDArray[Any]:
         ids: npt.NDArray[Any] = self._processor.encode(text, return_type="numpy")

@@ -1,5 +1,6 @@
 """Which family a tokenizer file is of, by what is in it; its name says nothing."""
 
+import hashlib
 import re
 from pathlib import Path
 from typing import Literal
@@ -8,14 +9,35 @@ from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.huggingface import open_huggingface
 from mrprep.tokenizers.model_file import read_bytes
 from mrprep.tokenizers.protocol import Tokenizer
+from mrprep.tokenizers.rank_file import is_merges
+from mrprep.tokenizers.roles import CONFIG
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.tokenizers.tiktoken import open_tiktoken
 
-Family = Literal["sentencepiece", "huggingface"]
+Family = Literal["sentencepiece", "huggingface", "tiktoken", "merges"]
+
+FILES: dict[Family, str] = {
+    "sentencepiece": "tokenizer.model",
+    "huggingface": "tokenizer.json",
+    "tiktoken": "ranks.tiktoken",
+    "merges": "vocab.bpe",
+}
+"""Under which name a build holds its copy of the file."""
+_HEAD = 4096
 
 
-def family(data: bytes) -> Family:
-    """Tell the family of a tokenizer by the bytes of its file: SentencePiece, which has no mark, if no other fits."""
-    return "huggingface" if re.match(rb"\s*\{", data) else "sentencepiece"
+def family(path: Path) -> Family:
+    """Tell the family of a tokenizer file; SentencePiece, which has no mark, if no other fits.
+
+    Raises:
+        MrprepError: it cannot be read.
+    """
+    head = read_bytes(path)[:_HEAD]
+    if re.match(rb"\s*\{", head):
+        return "huggingface"
+    if is_merges(head):
+        return "merges"
+    return "tiktoken" if re.match(rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{4} \d+\r?\n", head) else "sentencepiece"
 
 
 def open_tokenizer(path: Path, choices: Choices | None = None, *, checked: bool = False) -> Tokenizer:
@@ -24,12 +46,49 @@ def open_tokenizer(path: Path, choices: Choices | None = None, *, checked: bool 
     Args:
         path: of the file.
         choices: what the file leaves open.
-        checked: the file is our own, or has been opened before; otherwise a child process opens it first.
+        checked: the file is our own, or has been opened before; otherwise a child process opens it first, where the
+            library that reads it is C++.
 
     Raises:
         MrprepError: no such file, none of a known family, or one that cannot close documents.
     """
-    choices = choices or Choices()
-    if family(read_bytes(path)) == "huggingface":
+    choices, found = choices or Choices(), family(path)
+    if found == "huggingface":
         return open_huggingface(path, choices)
+    if found in ("tiktoken", "merges"):
+        return open_tiktoken(path, choices)
     return open_sentencepiece(path, eod=choices.eod, checked=checked)
+
+
+def content(path: Path) -> dict[str, str]:
+    """Return the SHA-256 of a tokenizer file and of the configuration that is read with it, by their names in a build.
+
+    Raises:
+        MrprepError: the file cannot be read.
+    """
+    return {name: hashlib.sha256(read_bytes(file)).hexdigest() for name, file in _files(path).items()}
+
+
+def copy_into(path: Path, folder: Path) -> Path:
+    """Copy a tokenizer file, and what is read with it, into a folder; return where it is there.
+
+    Raises:
+        MrprepError: it cannot be read.
+    """
+    for name, file in _files(path).items():
+        (folder / name).write_bytes(read_bytes(file))
+    return copy_in(folder)
+
+
+def copy_in(folder: Path) -> Path:
+    """Return the tokenizer file in a folder that ``copy_into``, or training, has filled."""
+    return next(folder / name for name in FILES.values() if (folder / name).is_file())
+
+
+def _files(path: Path) -> dict[str, Path]:
+    found = family(path)
+    files = {FILES[found]: path}
+    config = path.with_name(CONFIG)
+    if found != "sentencepiece" and config.is_file():
+        files[CONFIG] = config
+    return files

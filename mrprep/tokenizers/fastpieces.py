@@ -27,7 +27,6 @@ import numpy.typing as npt
 from mrprep.tokenizers.fastbpe import PROBES
 from mrprep.tokenizers.gigatoken import GROWTH, Gigatoken
 
-Encode = Callable[[str], Sequence[int]]
 GROWTH_SHARE = 16
 """The process may grow by so many times the size of the file before it is opened anew: opening takes time by size."""
 PROBE_PIECES = 4000
@@ -57,31 +56,18 @@ class FastPieces:
         return has_unassigned(text) or bool(self._literals and self._literals.search(text))
 
 
-def open_fast_pieces(
-    opened: Callable[[], Any], size: int, literals: Iterable[str], exact: Encode, pieces: Sequence[bytes]
-) -> tuple[FastPieces | None, str]:
-    """Open a file in gigatoken, if the two agree on all probes.
+def agrees(fast: FastPieces, exact: Callable[[str], Iterable[int]], pieces: Sequence[bytes]) -> bool:
+    """Tell whether gigatoken and the file's own package give the same ids for all probes.
 
     Args:
-        opened: returns a new ``gigatoken.Tokenizer``; raises what gigatoken does where it does not know such a file.
-        size: bytes of the file.
-        literals: added tokens that match in texts.
-        exact: the ids of a text by the file's own package.
+        fast: the file in gigatoken.
+        exact: the ids of a text by the package.
         pieces: of the vocabulary.
-
-    Returns:
-        The fast tokenizer and an empty string, or None and why there is none.
     """
-    try:
-        fast = FastPieces(opened, size, literals)
-    except (ValueError, RuntimeError, OSError, NotImplementedError) as error:
-        return None, f"gigatoken does not know such a file: {str(error).splitlines()[0][:120]}"
     probes = [*PROBES, *_classes(), *_words(pieces)]
     found, flagged = fast.encode(probes)
     doubted = set(flagged)
-    if all(i in doubted or found[i].tolist() == list(exact(text)) for i, text in enumerate(probes)):
-        return fast, ""
-    return None, "gigatoken and the file's own package disagree on a probe text"
+    return all(i in doubted or np.array_equal(found[i], list(exact(text))) for i, text in enumerate(probes))
 
 
 def has_unassigned(text: str) -> bool:

@@ -20,6 +20,7 @@ from mrprep.printable import printable
 from mrprep.request import Request
 from mrprep.stages import pack
 from mrprep.stages.export import Form
+from mrprep.tokenizers.family import copy_in
 
 _WRITTEN = ("pieces", "tokens", "bos", "eod")
 
@@ -89,13 +90,13 @@ def facts(request: Request, found: Plan, results: Results) -> dict[str, Any]:
     counts = _read_counts(texts.parts)
     tokens = added([_json(path / "counts.json") for path in results.tokens])
     shards = {shard.file: _json(shard.path / "counts.json") for shard in results.shards}
-    tokenizer = _json(results.vocabulary / "tokenizer.json")
+    tokenizer = _json(results.vocabulary / "facts.json")
     return {
         **_text_facts(request, found, texts),
         "seq": request.pipeline.pack.seq,
         "layout": request.pipeline.pack.layout,
         "packing": request.pipeline.pack.packing,
-        "tokenizer": {**tokenizer, "file": f"{layout.TOKENIZER}/tokenizer.model"},
+        "tokenizer": {**tokenizer, "file": f"{layout.TOKENIZER}/{copy_in(results.vocabulary).name}"},
         "splits": _splits(results, shards),
         "ledger": _ledger(request, results, counts, tokens, shards),
         "counts": {**_text_counts(counts, texts), "tokens": tokens},
@@ -149,7 +150,7 @@ def _text_facts(request: Request, found: Plan, texts: Texts) -> dict[str, Any]:
 
 
 def _vocabulary_notes(tokenizer: Mapping[str, Any]) -> list[str]:
-    return [note for note in [tokenizer.get("training", {}).get("note", "")] if note]
+    return [note for note in (tokenizer.get("training", {}).get("note"), tokenizer.get("note")) if note]
 
 
 def shard_entry(split: str, number: int, counted: Mapping[str, Any]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ def _parts(root: Path, parts: list[list[str]]) -> tuple[TextPart, ...]:
 
 
 def _facts(out: Path) -> dict[str, object]:
-    found: dict[str, object] = orjson.loads((out / "tokenizer.json").read_bytes())
+    found: dict[str, object] = orjson.loads((out / "facts.json").read_bytes())
     return found
 
 
@@ -51,7 +51,7 @@ def test_the_model_depends_on_the_documents_not_on_their_parts(tmp_path: Path) -
         (tmp_path / name / "out").mkdir(parents=True)
         unit = VocabularyUnit(_parts(tmp_path / name, parts), None, Options(sample_bytes=1000), 1)
         train_vocabulary(unit, tmp_path / name / "out")
-    for file in ("tokenizer.model", "tokenizer.json"):
+    for file in ("tokenizer.model", "facts.json"):
         assert (tmp_path / "a" / "out" / file).read_bytes() == (tmp_path / "b" / "out" / file).read_bytes()
     assert 1000 <= _facts(tmp_path / "a" / "out")["training"]["sample_bytes"] < 1100  # type: ignore[index]
 

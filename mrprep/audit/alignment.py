@@ -10,6 +10,7 @@ from mrprep.audit.trace import texts
 from mrprep.builddir.manifest import Build
 from mrprep.order import I64
 from mrprep.printable import printable
+from mrprep.tokenizers.model_file import SPACE
 from mrprep.tokenizers.protocol import Tokenizer
 
 _MOST = 0.5
@@ -52,13 +53,13 @@ class Alignment:
                     yield block.example(stretch, f"{printable(decoded, _SHOWN)} <> {source}")
 
     def _rendered(self, text: str) -> str:
-        """Return a text as this tokenizer gives it back; U+2581 stands for a space in every SentencePiece."""
+        """Return a text as this tokenizer gives it back; U+2581 stands for a space, as in every SentencePiece."""
         if self._exact:
-            return text.replace("\u2581", " ")
+            return text.replace(SPACE, " ")
         return self._tokenizer.decode(self._tokenizer.encode_batch([text])[0].tolist())
 
     def _comparable(self, decoded: str) -> str:
-        whole = decoded.strip("\ufffd")
+        whole = decoded.strip("\ufffd").replace(SPACE, " ") if self._exact else decoded.strip("\ufffd")
         return whole if self._exact else whole.strip()
 
     def findings(self) -> Iterator[Finding]:

@@ -9,8 +9,9 @@ from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
 from mrprep.mindrecord.foreign import describe, mindrecord_files
 from mrprep.printable import printable
+from mrprep.tokenizers import family
+from mrprep.tokenizers.of_build import tokenizer_of
 from mrprep.tokenizers.protocol import Tokenizer
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
 
 Shard = Mapping[str, Any]
 
@@ -93,13 +94,12 @@ def open_tokenizer(subject: Subject, given: Path | None, *, checked: bool = Fals
         MrprepError: it cannot be opened, or there is none.
     """
     if subject.build is not None:
-        facts = subject.build.manifest["tokenizer"]
-        return open_sentencepiece(subject.build.file(facts["file"]), eod=facts["eod_piece"], checked=checked)
+        return tokenizer_of(subject.build, checked=checked)
     if given is None:
         raise MrprepError(
-            f"{printable(str(subject.path))} has no manifest of mrprep: name the .model that made it with --tokenizer"
+            f"{printable(str(subject.path))} has no manifest of mrprep: name its tokenizer with --tokenizer"
         )
-    return open_sentencepiece(given)
+    return family.open_tokenizer(given)
 
 
 def _split(file: Path, home: Path) -> str:

@@ -58,7 +58,7 @@ def _shard_problems(build: Build) -> Iterator[str]:
 
 
 def _tokenizer_problems(build: Build) -> Iterator[str]:
-    path = build.file(f"{TOKENIZER}/tokenizer.json")
+    path = build.file(f"{TOKENIZER}/facts.json")
     if not build.manifest["splits"] or not path.is_file():
         return
     said, facts = build.manifest["tokenizer"], orjson.loads(path.read_bytes())

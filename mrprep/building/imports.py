@@ -17,7 +17,8 @@ from mrprep.finish import finish
 from mrprep.places import shard_places
 from mrprep.plan import Plan
 from mrprep.request import Request, RunOptions
-from mrprep.stages import dedupe, imported, tokenize
+from mrprep.stages import dedupe, imported
+from mrprep.tokenizers.family import copy_in
 
 _NOT_KNOWN = "the documents came out of shards: what file and line each was before is not known"
 
@@ -72,8 +73,8 @@ def _imported_parts(
             file=Path(os.fsdecode(listing.root), os.fsdecode(file.path)),
             source=listing.source.name,
             name=file.path,
-            model=vocabulary / tokenize.MODEL,
-            eod=pipeline.tokenize.eod,
+            model=copy_in(vocabulary),
+            choices=pipeline.tokenize.choices,
             bos=pipeline.tokenize.add_bos,
             joined=rows.joined,
             sketched=sketched,

@@ -13,6 +13,7 @@ from mrprep.config import Pipeline
 from mrprep.engine.room import bytes_in, check_room
 from mrprep.engine.work import Work
 from mrprep.stages import pack, shard, tokenize
+from mrprep.tokenizers.family import copy_in
 
 
 def vocabulary_of(work: Work, pipeline: Pipeline, parts: Sequence[TextPart], verdict: Path | None) -> Path:
@@ -37,11 +38,11 @@ def tokenized(
         tokenize.TokenizeUnit(
             part=part,
             verdict=verdict,
-            model=vocabulary / tokenize.MODEL,
+            model=copy_in(vocabulary),
             seed=pipeline.seed,
             weights=weights,
             add_bos=pipeline.tokenize.add_bos,
-            eod=pipeline.tokenize.eod,
+            choices=pipeline.tokenize.choices,
             stored=stored,
         )
         for part in parts

@@ -29,9 +29,7 @@ def audit(
     ] = None,
     against: Annotated[Path | None, typer.Option(help="A reference build: is the mix of text still the same?")] = None,
     compare: Annotated[Path | None, typer.Option(help="Another build, put side by side with this one.")] = None,
-    tokenizer: Annotated[
-        Path | None, typer.Option(help="SentencePiece .model that made shards without a manifest.")
-    ] = None,
+    tokenizer: Annotated[Path | None, typer.Option(help="Tokenizer that made shards without a manifest.")] = None,
     column: Annotated[
         str | None, typer.Option(help="Column of ids of shards without a manifest.  [default: found]")
     ] = None,

@@ -21,8 +21,9 @@ def build(
     out: Annotated[Path | None, typer.Option(help="Directory to make.  [default: INPUT.build here]")] = None,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(help="SentencePiece .model; without one, a vocabulary is trained on the text."),
+        typer.Option(help="SentencePiece .model, tokenizer.json or tiktoken ranks.  [default: trained on the text]"),
     ] = None,
+    eod: Annotated[str | None, typer.Option(help="Control piece of the tokenizer that closes documents.")] = None,
     vocab_size: Annotated[int | None, typer.Option(help="Pieces of a trained vocabulary.")] = None,
     text_field: Annotated[
         list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
@@ -94,7 +95,7 @@ def build(
     overrides: dict[str, dict[str, Any]] = {
         "": given(seed=seed, against=absolute(against)),
         "input": given(text=tuple(text_field) if text_field else None, encoding=encoding),
-        "tokenize": given(model=tokenizer, vocab_size=vocab_size),
+        "tokenize": given(model=tokenizer, vocab_size=vocab_size, eod=eod),
         "pack": given(seq=seq, layout=layout, packing=packing),
         "shard": given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
     }

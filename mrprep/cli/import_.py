@@ -18,8 +18,9 @@ def _several() -> None:
 @app.command("mindrecord")
 def mindrecord(
     files: Annotated[list[Path], typer.Argument(help="MindRecord files, and folders of them.", metavar="FILES...")],
-    tokenizer: Annotated[Path, typer.Option(help="The SentencePiece .model with which they were made.")],
+    tokenizer: Annotated[Path, typer.Option(help="The tokenizer with which they were made.")],
     out: Annotated[Path, typer.Option(help="Directory to make.")],
+    eod: Annotated[str | None, typer.Option(help="Control piece of it that closes documents.")] = None,
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     layout: Annotated[str | None, typer.Option(help="flat or mcore.")] = None,
     packing: Annotated[str | None, typer.Option(help="concat or bestfit.")] = None,
@@ -54,7 +55,7 @@ def mindrecord(
 
     overrides = {
         "": given(seed=seed, stages=(*(("dedupe",) if dedupe else ()), "tokenize", "pack", "shard")),
-        "tokenize": given(model=tokenizer, add_bos=bos),
+        "tokenize": given(model=tokenizer, add_bos=bos, eod=eod),
         "pack": given(seq=seq, layout=layout, packing=packing),
         "shard": given(shards=shards, valid=valid),
     }

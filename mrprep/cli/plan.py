@@ -19,7 +19,7 @@ def plan(
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     pipeline: Annotated[str, typer.Option(help="A pipeline file, or the name of a shipped one.")] = "default",
     tokenizer: Annotated[
-        Path | None, typer.Option(help="SentencePiece .model; without one, a vocabulary is trained.")
+        Path | None, typer.Option(help="A tokenizer file; without one, a vocabulary is trained.")
     ] = None,
     text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
     sample: Annotated[

@@ -1,12 +1,13 @@
 """``mrprep tokenizer train|show``."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
 from mrprep.cli.given import AllowCode
 
+AddedTokens = Literal["none", "plain", "all"]
 app = typer.Typer(help="Train a SentencePiece vocabulary, or look at one.", no_args_is_help=True, rich_markup_mode=None)
 
 
@@ -46,14 +47,18 @@ def train(
 
 @app.command("show")
 def show(
-    model: Annotated[Path, typer.Argument(help="A SentencePiece .model file.")],
+    model: Annotated[Path, typer.Argument(help="A tokenizer file of any family.")],
     text: Annotated[str | None, typer.Option(help="Show how this text is cut into pieces.")] = None,
+    eod: Annotated[str | None, typer.Option(help="Added token that closes documents.")] = None,
+    added_tokens: Annotated[AddedTokens, typer.Option(help="Added tokens that match in texts.")] = "none",
+    pattern: Annotated[str | None, typer.Option(help="How a tiktoken rank file cuts text: a name, or a regex.")] = None,
 ) -> None:
     """Say what a vocabulary is: its size, its special ids, what it does to text, and who encodes with it."""
     from mrprep.printable import printable
-    from mrprep.tokenizers.sentencepiece import open_sentencepiece
+    from mrprep.tokenizers.choices import Choices
+    from mrprep.tokenizers.family import open_tokenizer
 
-    tokenizer = open_sentencepiece(model)
+    tokenizer = open_tokenizer(model, Choices(eod, added_tokens, pattern))
     for name, value in tokenizer.facts().items():
         print(f"{name:<26} {printable(str(value))}")
     if text is not None:

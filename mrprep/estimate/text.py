@@ -17,8 +17,8 @@ from mrprep.estimate.ranges import F64, Range, per_byte
 from mrprep.estimate.sample import Sample, Take
 from mrprep.stages import clean
 from mrprep.stages import filter as filtering
+from mrprep.tokenizers.family import open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.tokenizers.train import train
 
 _ENOUGH = 4_000_000
@@ -132,12 +132,12 @@ def _tokenizer(texts: Iterable[str], pipeline: Pipeline) -> Iterator[Tokenizer]:
     """Open the given model, or train one on these texts as the build would."""
     options = pipeline.tokenize
     if options.model is not None:
-        yield open_sentencepiece(options.model, eod=options.eod)
+        yield open_tokenizer(options.model, options.choices)
         return
     with tempfile.TemporaryDirectory(prefix="mrprep-plan-") as folder:
         path = Path(folder, "tokenizer.model")
         train(list(texts), path, vocab_size=options.vocab_size, model_type=options.model_type)
-        yield open_sentencepiece(path)
+        yield open_tokenizer(path, checked=True)
 
 
 def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[npt.NDArray[np.int64], float]:

@@ -27,7 +27,7 @@ from mrprep.interop.place import new_directory
 from mrprep.printable import printable
 from mrprep.provenance.tables import table_of
 from mrprep.stages.export import RECORD, Form, Writer, open_writer, survivors
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
+from mrprep.tokenizers.of_build import tokenizer_of
 
 I64 = npt.NDArray[np.int64]
 Encode = Callable[[list[str]], tuple[npt.NDArray[np.int32], I64]]
@@ -118,7 +118,7 @@ def _encoder(build: Build) -> Encode:
         raise MrprepError(
             f"{printable(str(build.path))} has no tokenizer: leave --tokens out, or use a build of shards"
         )
-    return open_sentencepiece(build.file(build.manifest["tokenizer"]["file"])).encode_batch
+    return tokenizer_of(build).encode_batch
 
 
 def _documents_of(build: Build, split: str) -> I64:

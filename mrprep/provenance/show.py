@@ -58,6 +58,6 @@ def _stretches(build: Build, shard: dict[str, Any], row: int, ids: Any) -> Itera
 
 
 def _tokenizer(build: Build) -> Any:
-    from mrprep.tokenizers.sentencepiece import open_sentencepiece
+    from mrprep.tokenizers.of_build import tokenizer_of
 
-    return open_sentencepiece(build.file(build.manifest["tokenizer"]["file"]))
+    return tokenizer_of(build)

@@ -20,8 +20,9 @@ from mrprep.errors import MrprepError
 from mrprep.mindrecord.foreign import describe, read_ragged
 from mrprep.printable import printable
 from mrprep.stages import dedupe
+from mrprep.tokenizers.choices import Choices
+from mrprep.tokenizers.family import open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.tokenizers.stored import IDS, STARTS
 
 VERSION = 1
@@ -38,8 +39,8 @@ class ImportUnit:
     name: bytes
     """Of the file, relative to its source."""
     model: Path
-    """``tokenizer.model`` of the vocabulary phase."""
-    eod: str | None
+    """The tokenizer file of the vocabulary phase."""
+    choices: Choices
     bos: bool
     """Documents begin with a BOS, which is taken off and written again."""
     joined: bool
@@ -54,7 +55,7 @@ def import_unit(unit: ImportUnit, out: Path) -> None:
     Raises:
         MrprepError: it is no MindRecord file, has no rows of ids, or an id that the tokenizer does not have.
     """
-    tokenizer = open_sentencepiece(unit.model, eod=unit.eod, checked=True)
+    tokenizer = open_tokenizer(unit.model, unit.choices, checked=True)
     sketches = dedupe.sketches(unit.sketched)
     writer = TextPartWriter(out, sketches.add)
     starts = [0]

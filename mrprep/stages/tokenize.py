@@ -5,7 +5,6 @@ Two phases. ``vocabulary`` is one unit: it copies the given model, or trains one
 ``tokenize`` has a unit a part of the read phase; one core encodes 35 to 100 MB/s with llama2_32k (docs/tokenizers.md).
 """
 
-import shutil
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -20,23 +19,23 @@ from mrprep.builddir.tables import TextPart
 from mrprep.errors import BugError, MrprepError
 from mrprep.options import Options as BaseOptions
 from mrprep.tokenizers.assemble import Written, entries, write_tokens
-from mrprep.tokenizers.model_file import read_model
+from mrprep.tokenizers.choices import AS_IT_IS, AddedTokens, Choices
+from mrprep.tokenizers.family import content, copy_into, open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.tokenizers.sample import sample
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.tokenizers.stored import StoredIds
 from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, Training, train
 
 VERSION = 1
 
-MODEL, FACTS = "tokenizer.model", "tokenizer.json"
+MODEL, FACTS = "tokenizer.model", "facts.json"
 
 
 class Options(BaseOptions):
     """Which tokenizer, and how it is trained if none is given."""
 
     model: Path | None = None
-    """A SentencePiece ``.model`` file; None trains one on the text."""
+    """A tokenizer file of any family (docs/tokenizers.md); None trains a SentencePiece model on the text."""
     vocab_size: int | None = Field(None, ge=SMALLEST_VOCABULARY, le=1_000_000)
     """Pieces of a trained vocabulary; None: 32,000, or as many as the text carries (one per 96 bytes)."""
     model_type: ModelType = "bpe"
@@ -47,6 +46,17 @@ class Options(BaseOptions):
     """Open each document with the BOS of the tokenizer."""
     eod: str | None = None
     """Control piece of a given model that closes documents; None: its end-of-sentence piece."""
+    added_tokens: AddedTokens = "none"
+    """Added tokens of a ``tokenizer.json`` or tiktoken that match in texts: ``none``, those not special (``plain``),
+    or ``all`` but EOD, BOS and padding."""
+    pattern: str | None = None
+    """How a rank file of tiktoken cuts text: a name (``qwen``, ``cl100k`` …) or a regular expression; None: known by
+    its size."""
+
+    @property
+    def choices(self) -> Choices:
+        """How the tokenizer file is to be read."""
+        return Choices(self.eod, self.added_tokens, self.pattern)
 
 
 def settings(options: Options) -> dict[str, Any]:
@@ -55,8 +65,8 @@ def settings(options: Options) -> dict[str, Any]:
     Raises:
         MrprepError: the given model cannot be read.
     """
-    content = read_model(options.model).sha256 if options.model else None
-    return {"version": VERSION, **options.model_dump(mode="json"), "model": content}
+    given = content(options.model) if options.model else None
+    return {"version": VERSION, **options.model_dump(mode="json"), "model": given}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +81,7 @@ class VocabularyUnit:
 
 
 def train_vocabulary(unit: VocabularyUnit, out: Path) -> None:
-    """Write ``tokenizer.model`` and ``tokenizer.json``, its facts.
+    """Write the tokenizer, under the name of its family (``tokenizer.model`` if trained), and ``facts.json``.
 
     Raises:
         MrprepError: the given model is none, or cannot close documents; or there is no text to train on.
@@ -79,11 +89,11 @@ def train_vocabulary(unit: VocabularyUnit, out: Path) -> None:
     options, path = unit.options, out / MODEL
     if options.model is None:
         training = {"training": _train(unit, path).facts()}
-        tokenizer = open_sentencepiece(path, eod=options.eod, checked=True)
+        tokenizer = open_tokenizer(path, options.choices, checked=True)
     else:
         training = {}
-        tokenizer = open_sentencepiece(options.model, eod=options.eod)
-        shutil.copyfile(options.model, path)
+        tokenizer = open_tokenizer(options.model, options.choices)
+        copy_into(options.model, out)
     if options.add_bos and tokenizer.bos_id is None:
         raise MrprepError("the tokenizer has no BOS piece: leave add_bos out, or use another model")
     facts = tokenizer.facts() | training
@@ -104,12 +114,12 @@ class TokenizeUnit:
     verdict: Path | None
     """``verdict.npy``; None keeps all rows."""
     model: Path
-    """``tokenizer.model`` of the vocabulary phase."""
+    """The tokenizer file of the vocabulary phase."""
     seed: int
     weights: tuple[tuple[str, float], ...] = ()
     """(source, copies wanted); 2 writes a document twice, 0.5 a seeded half of the documents."""
     add_bos: bool = False
-    eod: str | None = None
+    choices: Choices = AS_IT_IS
     stored: bool = False
     """The part holds the ids already (``tokenizers.stored``)."""
 
@@ -126,7 +136,7 @@ def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
         BugError: the counts do not add up.
     """
     alive = _alive(unit)
-    tokenizer = _open(unit.model, unit.eod, unit.model.stat().st_mtime_ns)
+    tokenizer = _open(unit.model, unit.choices, unit.model.stat().st_mtime_ns)
     if unit.stored:
         tokenizer = cast(Tokenizer, StoredIds(tokenizer, unit.part.path, alive))
     written = write_tokens(
@@ -145,9 +155,9 @@ def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:
 
 
 @lru_cache(maxsize=1)
-def _open(model: Path, eod: str | None, _changed: int) -> Tokenizer:
+def _open(model: Path, choices: Choices, _changed: int) -> Tokenizer:
     """Open the model once for all parts that a worker encodes."""
-    return open_sentencepiece(model, eod=eod, checked=True)
+    return open_tokenizer(model, choices, checked=True)
 
 
 def _alive(unit: TokenizeUnit) -> npt.NDArray[np.bool_] | None:

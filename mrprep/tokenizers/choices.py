@@ -18,3 +18,7 @@ class Choices:
     pattern: str | None = None
     """How a rank file of tiktoken cuts text before merges: a name of ``tokenizers.patterns``, or a regular expression;
     None: known by the size of the vocabulary."""
+
+
+AS_IT_IS = Choices()
+"""Nothing is said."""

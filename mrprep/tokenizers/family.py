@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-from mrprep.tokenizers.choices import Choices
+from mrprep.tokenizers.choices import AS_IT_IS, Choices
 from mrprep.tokenizers.huggingface import open_huggingface
 from mrprep.tokenizers.model_file import read_bytes
 from mrprep.tokenizers.protocol import Tokenizer
@@ -40,7 +40,7 @@ def family(path: Path) -> Family:
     return "tiktoken" if re.match(rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{4} \d+\r?\n", head) else "sentencepiece"
 
 
-def open_tokenizer(path: Path, choices: Choices | None = None, *, checked: bool = False) -> Tokenizer:
+def open_tokenizer(path: Path, choices: Choices = AS_IT_IS, *, checked: bool = False) -> Tokenizer:
     """Open a tokenizer file of any family.
 
     Args:
@@ -52,7 +52,7 @@ def open_tokenizer(path: Path, choices: Choices | None = None, *, checked: bool 
     Raises:
         MrprepError: no such file, none of a known family, or one that cannot close documents.
     """
-    choices, found = choices or Choices(), family(path)
+    found = family(path)
     if found == "huggingface":
         return open_huggingface(path, choices)
     if found in ("tiktoken", "merges"):
@@ -60,13 +60,13 @@ def open_tokenizer(path: Path, choices: Choices | None = None, *, checked: bool 
     return open_sentencepiece(path, eod=choices.eod, checked=checked)
 
 
-def content(path: Path) -> dict[str, str]:
-    """Return the SHA-256 of a tokenizer file and of the configuration that is read with it, by their names in a build.
+def content(path: Path) -> str:
+    """Return the SHA-256 of a tokenizer file, and of the configuration that is read with it, joined by ``+``.
 
     Raises:
         MrprepError: the file cannot be read.
     """
-    return {name: hashlib.sha256(read_bytes(file)).hexdigest() for name, file in _files(path).items()}
+    return "+".join(hashlib.sha256(read_bytes(file)).hexdigest() for file in _files(path).values())
 
 
 def copy_into(path: Path, folder: Path) -> Path:

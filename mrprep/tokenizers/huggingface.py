@@ -38,7 +38,6 @@ def open_huggingface(path: Path, choices: Choices) -> Tokenizer:
         roles=of,
         unk_id=None if file.byte_complete else file.unknown,
         vocabulary=vocabulary,
-        names=_names(file),
         encoder=Encoder(
             package="tokenizers",
             load=lambda: _load(path, content),
@@ -63,11 +62,6 @@ def _roles(file: HfFile, choices: Choices) -> Roles:
     named = {text: int(token["id"]) for text, token in file.added.items() if token["id"] != lost}
     spare = [named[text] for text in named if file.added[text].get("special")]
     return roles(file.path, named, spare, eod=choices.eod, config=read_config(file.path.parent))
-
-
-def _names(file: HfFile) -> dict[int, str]:
-    names = {token: piece for piece, token in file.vocab.items()}
-    return names | {int(token["id"]): text for text, token in file.added.items()}
 
 
 def _note(file: HfFile, matched: frozenset[str]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from mrprep.tokenizers.decoding import Decoder, special
 from mrprep.tokenizers.encoder import Encoder
+from mrprep.tokenizers.model_file import SPACE
 from mrprep.tokenizers.protocol import Ids, Offsets, Pieces
 from mrprep.tokenizers.roles import Roles
 
@@ -20,8 +21,6 @@ class Listed:
     roles: Roles
     unk_id: int | None
     vocabulary: Pieces
-    names: Mapping[int, str]
-    """Pieces as the file has them; those it does not list have no name."""
     encoder: Encoder
     dummy_prefix: bool = False
     """A space is put before each text."""
@@ -67,7 +66,11 @@ class Listed:
 
     def piece(self, token: int) -> str:
         """See Tokenizer."""
-        return self.names.get(token, "")
+        raw, kind = self.vocabulary.bytes[token], self.vocabulary.kinds[token]
+        if kind == "byte":
+            return f"<0x{raw[0]:02X}>"
+        text = raw.decode("utf-8", "backslashreplace")
+        return text.replace(" ", SPACE) if kind == "normal" else text
 
     def pieces(self) -> Pieces:
         """See Tokenizer."""

@@ -1,7 +1,7 @@
 """What rank files of tiktoken leave to the program that reads them: how text is cut, and the tokens beyond the ranks.
 
-The patterns of GPT-2 to GPT-4o are those of ``tiktoken_ext.openai_public`` (a test holds them to it), Qwen's that of its
-``tokenization_qwen.py``, Llama 3's that of its ``tokenizer.py``.
+The patterns of GPT-2 to GPT-4o are those of ``tiktoken_ext.openai_public`` (a test holds them to it), Qwen's that of
+its ``tokenization_qwen.py``, Llama 3's that of its ``tokenizer.py``.
 """
 
 from collections.abc import Mapping

@@ -68,7 +68,7 @@ class Tokenizer(Protocol):
         """Return the text that the ids stand for; control ids stand for nothing."""
 
     def piece(self, token: int) -> str:
-        """Return the piece of one id as the vocabulary has it."""
+        """Return the piece of one id for a reader: U+2581 for a space, ``<0x0A>`` for a byte of its own kind."""
 
     def pieces(self) -> Pieces:
         """Return all pieces as bytes, with their kinds and scores."""

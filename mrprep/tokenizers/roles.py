@@ -14,8 +14,27 @@ CONFIG = "tokenizer_config.json"
 """Beside a ``tokenizer.json`` it names the tokens that close, open and fill."""
 
 EOD_NAMES = ("<|endoftext|>", "<|end_of_text|>", "</s>", "<eos>", "<EOS>", "[EOS]", "<|eos|>", "<｜end▁of▁sentence｜>")
+PAD_NAMES = (
+    "<pad>",
+    "<PAD>",
+    "[PAD]",
+    "<|pad|>",
+    "<|padding|>",
+    "<|finetune_right_pad_id|>",
+    "<｜▁pad▁｜>",
+    "<|extra_0|>",
+)
 BOS_NAMES = ("<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>", "<BOS>", "[BOS]", "<｜begin▁of▁sentence｜>")
-PAD_NAMES = ("<pad>", "<PAD>", "[PAD]", "<|pad|>", "<|padding|>", "<|finetune_right_pad_id|>", "<｜▁pad▁｜>")
+PAD_NAMES = (
+    "<pad>",
+    "<PAD>",
+    "[PAD]",
+    "<|pad|>",
+    "<|padding|>",
+    "<|finetune_right_pad_id|>",
+    "<｜▁pad▁｜>",
+    "<|extra_0|>",
+)
 _SHOWN = 6
 
 
@@ -50,7 +69,7 @@ def roles(
         one_of = f", one of {', '.join(held)}{' …' if len(named) > len(held) else ''}" if held else ""
         raise MrprepError(
             f"the tokenizer {printable(str(path))} {lack}, so documents cannot be closed: name an added token "
-            f"as eod in [tokenize]{one_of}"
+            f"with --eod, or as eod in [tokenize]{one_of}"
         )
     end = named[wish]
     bos = _other(named, end, _content(config.get("bos_token")), *BOS_NAMES)

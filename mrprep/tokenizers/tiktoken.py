@@ -14,7 +14,6 @@ import numpy.typing as npt
 from mrprep import extras
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.tokenizers.bytelevel import letters
 from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.encoder import Encode, Encoder
 from mrprep.tokenizers.listed import Listed
@@ -45,7 +44,6 @@ def open_tiktoken(path: Path, choices: Choices) -> Tokenizer:
         roles=of,
         unk_id=None,
         vocabulary=vocabulary,
-        names={rank: _shown(piece) for piece, rank in file.ranks.items()} | {i: name for name, i in names.items()},
         encoder=Encoder(
             package="tiktoken",
             load=lambda: _load(path, file, encoding, matched),
@@ -94,11 +92,6 @@ def _pieces(file: RankFile, names: Mapping[str, int], matched: Mapping[str, int]
     for name, token in names.items():
         raw[token], kinds[token] = name.encode(), "user_defined" if name in matched else "control"
     return Pieces(tuple(raw), tuple(kinds), scores)  # type: ignore[arg-type]
-
-
-def _shown(piece: bytes) -> str:
-    """Return a piece in GPT-2's letters, as other files of such vocabularies show it."""
-    return "".join(letters()[byte] for byte in piece)
 
 
 def _load(path: Path, file: RankFile, encoding: Encoding, matched: Mapping[str, int]) -> Encode:

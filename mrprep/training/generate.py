@@ -9,8 +9,8 @@ import numpy as np
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+from mrprep.tokenizers.of_build import tokenizer_of
 from mrprep.tokenizers.protocol import Tokenizer
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.training.checkpoint import silent
 from mrprep.training.inference import F32, CachedLlama, softmax
 from mrprep.training.weights import Origin, read_weights
@@ -102,15 +102,16 @@ def _tokenizer(run: Path, build: Path | None, origin: Origin) -> Tokenizer:
             raise MrprepError(
                 f"{printable(str(run))} does not say which build it is of: name it with --build"
             ) from None
-    tokenizer = open_sentencepiece(_model_file(open_build(build)))
+    opened = open_build(build)
+    _must_be_there(opened)
+    tokenizer = tokenizer_of(opened)
     origin.check_tokenizer(tokenizer.sha256, build)
     return tokenizer
 
 
-def _model_file(build: Build) -> Path:
+def _must_be_there(build: Build) -> None:
     file = build.file(build.manifest["tokenizer"]["file"])
     if not file.is_file():
         raise MrprepError(
             f"{printable(str(file))} is missing: put it back, or name a build with that tokenizer with --build"
         )
-    return file

@@ -18,8 +18,8 @@ from mrprep.builddir.manifest import Build, open_build
 from mrprep.mindrecord.read import read_rows
 from mrprep.printable import printable
 from mrprep.provenance import tables
+from mrprep.tokenizers.of_build import tokenizer_of
 from mrprep.tokenizers.protocol import Tokenizer
-from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.training.mixture import Mixture
 from mrprep.training.shards import place
 
@@ -67,7 +67,7 @@ def _rows(mixture: Mixture, rows: list[Scored]) -> Iterator[dict[str, Any]]:
     of, within = mixture.locate(np.array([scored.row for scored in rows]))
     for k in np.unique(of):
         build, mine = open_build(mixture.parts[k].build), np.flatnonzero(of == k)
-        tokenizer = open_sentencepiece(build.file(build.manifest["tokenizer"]["file"]), checked=True)
+        tokenizer = tokenizer_of(build, checked=True)
         for i, read in zip(mine, read_rows(mixture.parts[k].files, ["input_ids"], within[mine]), strict=True):
             yield _row(build, rows[i], int(within[i]), read["input_ids"], tokenizer)
 

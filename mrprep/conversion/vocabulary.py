@@ -1,7 +1,6 @@
 """Weights moved to another vocabulary: rows of the embedding and the output layer by piece, all else as it is."""
 
 import json
-import shutil
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from mrprep.engine.parts import sync
 from mrprep.errors import MrprepError
 from mrprep.interop.place import new_directory
 from mrprep.printable import printable
-from mrprep.tokenizers.family import family, open_tokenizer
+from mrprep.tokenizers.family import copy_into, open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.training.config_json import read_object
 from mrprep.training.tensors import Stored, open_tensors, write_tensors
@@ -29,7 +28,6 @@ New = Literal["mean", "pieces"]
 """How rows begin that nothing matched: the mean of all old rows, or of those of the pieces they are made of."""
 _LAYERS = ("model.embed_tokens.weight", "lm_head.weight", "model.tok_embeddings.weight", "output.weight")
 """Names of the embedding and the output layer: Llama's and its kin's, InternLM2's."""
-_FILES = {"sentencepiece": "tokenizer.model", "huggingface": "tokenizer.json"}
 _CHUNK = 8192
 _EXAMPLES = 5
 
@@ -153,9 +151,7 @@ def _place_tokenizer(file: Path, now: Tokenizer, folder: Path) -> None:
     for name in ("tokenizer.model", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
                  "added_tokens.json", "vocab.json", "merges.txt"):  # fmt: skip
         (folder / name).unlink(missing_ok=True)
-    target = folder / _FILES[family(file.read_bytes())]
-    shutil.copyfile(file, target)
-    sync(target)
+    sync(copy_into(file, folder))
     generation = folder / "generation_config.json"
     if generation.is_file():
         _write(generation, _special_ids(read_object(generation), now))

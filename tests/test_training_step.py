@@ -232,7 +232,7 @@ def test_scores_are_the_losses_of_the_step_in_any_batch(ms, numbered):
     whole = _step(ms, model)([(ms.Tensor(np.repeat(rows[:, None] + 1, SEQ + 1, 1).astype(np.int32)),)], 0.0)
     sums = total(losses, mask)
     assert sums.tokens == whole.tokens
-    assert sums.loss / sums.tokens == pytest.approx(whole.loss, abs=1e-6)
+    assert sums.loss / sums.tokens == pytest.approx(whole.loss, abs=2e-6)  # two kernels; fp32 has 5e-7 here
     short = Scorer(Llama(_config().model_copy(update={"vocab_size": 60}), 4, 3), splitter("flat", PAD, EOD, 4), 4)
     assert short(mixture, rows, lambda: None)[0].shape == (6, SEQ)
 

@@ -18,6 +18,7 @@ from mindspore import Parameter, Tensor, nn, ops
 from mrprep.training import rope
 from mrprep.training.config import ModelConfig
 from mrprep.training.documents import Apart, Boundaries
+from mrprep.training.kernels import Mix, Normed, Turn
 from mrprep.training.precision import FULL, Precision
 
 F32 = npt.NDArray[np.float32]
@@ -46,13 +47,10 @@ class RMSNorm(nn.Cell):
     def __init__(self, width: int, eps: float, precision: Precision) -> None:
         super().__init__()
         self.weight = _new(width)
-        self.eps = eps
-        self.within, self.out = precision.norms, precision.stream
+        self.normed = Normed(eps, precision)
 
     def construct(self, x: Tensor) -> Tensor:  # noqa: D102
-        wide = _as(x, ms.float32)
-        root = ops.rsqrt((wide * wide).mean(-1, keep_dims=True) + self.eps)
-        return _as(_as(x, self.within) * _as(root, self.within) * _as(self.weight, self.within), self.out)
+        return self.normed(x, self.weight)[0]
 
 
 class Attention(nn.Cell):
@@ -78,21 +76,19 @@ class Attention(nn.Cell):
         self.normed = config.head_norms
         if self.normed:
             self.q_norm, self.k_norm = (RMSNorm(self.width, config.rms_norm_eps, precision) for _ in range(2))
-        self.scores, self.mixed = ops.BatchMatMul(transpose_b=True), ops.BatchMatMul()
+        self.turn, self.mix = Turn(), Mix(self.heads, precision)
         self.scale = 1.0 / math.sqrt(self.width)
-        self.products, self.norms, self.out = precision.products, precision.norms, precision.stream
+        self.products, self.out = precision.products, precision.stream
 
     def split(self, x: Tensor, heads: int, seq: int) -> Tensor:
         """[batch * seq, heads * width] -> [batch * heads, seq, width]."""
         return x.reshape(-1, seq, heads, self.width).transpose(0, 2, 1, 3).reshape(-1, seq, self.width)
 
     def rotate(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        """Turn the pairs (i, i + width / 2) of each head by the angle of its position."""
-        half, seq = self.width // 2, x.shape[1]
-        if cos.ndim == 4:
-            x = x.reshape(cos.shape[0], -1, seq, self.width)
-        a, b = x[..., :half], x[..., half:]
-        return ops.concat((a * cos - b * sin, b * cos + a * sin), -1).reshape(-1, seq, self.width)
+        """Turn each head by the angles of its places, which are those of all rows or each row's own."""
+        seq = x.shape[1]
+        apart = x.reshape(cos.shape[0], -1, seq, self.width) if cos.ndim == 4 else x
+        return self.turn(apart, cos, sin).reshape(-1, seq, self.width)
 
     def construct(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor) -> Tensor:  # noqa: D102
         seq = mask.shape[-1]
@@ -102,10 +98,7 @@ class Attention(nn.Cell):
         q, k = self.rotate(q, cos, sin), self.rotate(k, cos, sin)
         v = self.split(self.v_proj(x), self.kv_heads, seq)
         q = _as(q * self.scale, self.products).reshape(-1, self.group * seq, self.width)
-        scores = _as(self.scores(q, _as(k, self.products)), ms.float32)
-        scores = scores.reshape(-1, seq, seq) if mask.ndim == 2 else scores.reshape(-1, self.heads, seq, seq)
-        weights = _as(ops.softmax(_as(scores + mask, self.norms), -1), self.products)
-        y = _as(self.mixed(weights.reshape(-1, self.group * seq, seq), _as(v, self.products)), self.out)
+        y = _as(self.mix(q, _as(k, self.products), _as(v, self.products), mask)[0], self.out)
         y = y.reshape(-1, self.heads, seq, self.width).transpose(0, 2, 1, 3)
         return self.o_proj(y.reshape(-1, self.heads * self.width))
 
@@ -192,22 +185,22 @@ class Llama(nn.Cell):
         if recompute:
             for layer in self.model.layers:
                 layer.recompute()
-        self.within = precision.products
+        self.precision, self.within = precision, precision.products
         self.tied = config.tie_word_embeddings
-        if self.tied:
-            self.project = ops.MatMul(transpose_b=True)
-        else:
+        self.project = ops.MatMul(transpose_b=True)
+        if not self.tied:
             self.lm_head = Linear(config.hidden_size, config.vocab_size, precision)
         for name, parameter in self.parameters_and_names():
             parameter.name = name
             parameter.set_data(Tensor(_initial(name, parameter.shape, seed, config.initializer_range)))
 
     def construct(self, ids: Tensor) -> Tensor:  # noqa: D102
-        x = self.model(ids)
-        if self.tied:
-            table = _as(self.model.embed_tokens.weight, self.within)
-            return _as(self.project(_as(x, self.within), table), ms.float32)
-        return _as(self.lm_head(x), ms.float32)
+        x, table = _as(self.model(ids), self.within), _as(self.table(), self.within)
+        return _as(self.project(x, table), ms.float32)
+
+    def table(self) -> Parameter:
+        """Return the output layer's weight: [vocabulary, hidden]."""
+        return self.model.embed_tokens.weight if self.tied else self.lm_head.weight
 
 
 def _as(x: Tensor, kind: ms.Type) -> Tensor:

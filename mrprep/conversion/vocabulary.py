@@ -74,7 +74,11 @@ def align(
     old, now = open_tokenizer(old_file), open_tokenizer(new_file)
     origin = origin_of(weights)
     config = read_object(origin.path / "config.json")
-    origin.check_tokenizer(old.sha256, old_file)
+    if origin.tokenizer_sha256 not in (None, old.sha256):
+        raise MrprepError(
+            f"{printable(str(origin.path))} was trained with the tokenizer of SHA-256 {origin.tokenizer_sha256}, "
+            f"{printable(str(old_file))} is another ({old.sha256}): name that of the weights with --from"
+        )
     tensors = open_tensors(origin.path)
     layers = tuple(name for name in _LAYERS if name in tensors)
     _check(tensors, layers, origin.path, old.vocab_size, old_file)

@@ -1,5 +1,6 @@
 """The books of a build: what its manifest says, put together from what the phases have counted."""
 
+import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -194,7 +195,9 @@ def _inputs(found: Plan, parts: Sequence[TextPart]) -> dict[str, Any]:
         for listing in found.listings
         for item in listing.skipped
     ]
+    urls = {each.source.name: os.fsdecode(each.root) for each in found.listings if each.source.url}
     return {
+        **({"urls": urls} if urls else {}),
         "files": found.files,
         "bytes": found.bytes,
         "skipped": skipped,

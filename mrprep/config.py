@@ -217,7 +217,7 @@ def pipelines_folder() -> Path:
     return inside if inside.is_dir() else package.parent / "pipelines"
 
 
-def with_inputs(pipeline: Pipeline, inputs: Sequence[Path]) -> Pipeline:
+def with_inputs(pipeline: Pipeline, inputs: Sequence[Path | str]) -> Pipeline:
     """Return a pipeline that reads these inputs, as its [input] says, in place of its sources.
 
     Raises:
@@ -231,21 +231,21 @@ def with_inputs(pipeline: Pipeline, inputs: Sequence[Path]) -> Pipeline:
     return pipeline.model_copy(update={"source": command_line_sources(inputs, pipeline.input)})
 
 
-def command_line_sources(inputs: Sequence[Path], options: Reading) -> tuple[Source, ...]:
+def command_line_sources(inputs: Sequence[Path | str], options: Reading) -> tuple[Source, ...]:
     """Return a source for each input, named after it; a second one of the same name gets a number."""
     names: dict[str, int] = {}
     sources = []
     for path in inputs:
-        base = printable(path.resolve().name) or "input"
+        base = printable(Path(path).resolve().name) or "input"
         names[base] = names.get(base, 0) + 1
         name = base if names[base] == 1 else f"{base}-{names[base]}"
-        sources.append(Source(name=name, path=path, **options.model_dump()))
+        sources.append(Source.model_validate({"name": name, "path": path, **options.model_dump()}))
     return tuple(sources)
 
 
 def _beside(pipeline: Pipeline, folder: Path) -> Pipeline:
     """Resolve relative paths of sources, earlier builds and modules against the pipeline file."""
-    sources = tuple(s.model_copy(update={"path": folder / s.path}) for s in pipeline.source)
+    sources = tuple(s if s.url else s.model_copy(update={"path": folder / s.path}) for s in pipeline.source)
     against = tuple(folder / path for path in pipeline.against)
     files = tuple(folder / path for path in pipeline.decontaminate.files)
     decontaminate = pipeline.decontaminate.model_copy(update={"files": files})

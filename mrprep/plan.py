@@ -12,6 +12,7 @@ from mrprep.errors import MrprepError
 from mrprep.mindrecord.foreign import mindrecord_files
 from mrprep.printable import printable
 from mrprep.sources.discover import File, Listing, discover
+from mrprep.sources.files import open_file
 from mrprep.sources.source import Source
 from mrprep.sources.spans import Span, cut, unit_bytes
 
@@ -110,7 +111,9 @@ def _refuse_unreadable(listings: Sequence[Listing]) -> None:
 
 
 def _check(source: Source, out: Path | None) -> None:
-    shown = printable(str(source.path))
+    if source.url:
+        return
+    shown = printable(source.place)
     if not os.path.lexists(source.path):
         raise MrprepError(f"{shown} does not exist: name a folder or a file of text")
     if out is None:
@@ -134,7 +137,7 @@ def inputs_record(listings: Sequence[Listing], *, hashed: bool) -> Mapping[str, 
     """Return what tells one state of the input from another: path, size and mtime (or XXH3) of each file."""
     return {
         listing.source.name: [
-            [printable(file.path, 4096), file.size, _content(listing, file.path) if hashed else file.mtime_ns]
+            [printable(file.path, 4096), file.size, _content(listing, file.path) if hashed else file.version]
             for file in listing.files
         ]
         for listing in listings
@@ -143,7 +146,7 @@ def inputs_record(listings: Sequence[Listing], *, hashed: bool) -> Mapping[str, 
 
 def _content(listing: Listing, path: bytes) -> str:
     hasher = xxhash.xxh3_128()
-    with Path(os.fsdecode(listing.root), os.fsdecode(path)).open("rb") as stream:
+    with open_file(os.path.join(listing.root, path)) as stream:  # noqa: PTH118
         while block := stream.read(1 << 20):
             hasher.update(block)
     return hasher.hexdigest()

@@ -119,7 +119,7 @@ def _options(pipeline: Pipeline, form: str, earlier: Sequence[Earlier]) -> dict[
     options["decontaminate"] = decontaminate.settings(pipeline.decontaminate)
     options["tokenize"]["model"] = tokenize.settings(pipeline.tokenize)["model"]
     for source in options["source"]:
-        del source["path"]
+        del source["path"], source["url"]
     return options
 
 

@@ -90,7 +90,7 @@ def _terms(request: Request, found: Plan, home: Path, options: RunOptions) -> Te
     mark.touch()
     seen = {str(mark): mark.stat().st_size}
     for listing in found.listings:
-        for file in listing.files[:1]:
+        for file in () if listing.source.url else listing.files[:1]:
             seen[os.fsdecode(os.path.join(listing.root, file.path))] = file.size  # noqa: PTH118
     names = [PYTHON, "mrprep", *(name for name in request.libraries if name != "format")]
     return Terms(options.address, options.jobs, versions(names), seen)

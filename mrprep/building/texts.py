@@ -95,7 +95,7 @@ def _read(work: Work, request: Request, found: Plan, evaluation: Path | None, *,
     pipeline = request.pipeline
     settings = {
         "version": read.VERSION,
-        "sources": [source.model_dump(mode="json", exclude={"path", "weight"}) for source in pipeline.source],
+        "sources": [source.model_dump(mode="json", exclude={"path", "url", "weight"}) for source in pipeline.source],
         "stages": pipeline.stages,
         "clean": {"version": clean.VERSION, **pipeline.clean.model_dump(mode="json")},
         "filter": {"version": filtering.VERSION, **pipeline.filter.model_dump(mode="json")},

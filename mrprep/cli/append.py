@@ -24,7 +24,7 @@ def refuse_placed(out: Path | None, against: Sequence[Path] | None) -> None:
 
 def add(
     place: Path,
-    inputs: Sequence[Path],
+    inputs: Sequence[str],
     file: str | None,
     overrides: Mapping[str, Mapping[str, Any]],
     evaluation: Sequence[Path],

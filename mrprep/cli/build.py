@@ -12,7 +12,10 @@ Layout = typer.Option(help="flat: input_ids [S+1]; mcore: input_ids, labels, los
 
 
 def build(
-    inputs: Annotated[list[Path] | None, typer.Argument(help="Files and folders of text.", metavar="INPUT...")] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders and URLs of text.", metavar="INPUT..."),
+    ] = None,
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     pipeline: Annotated[
         str | None,

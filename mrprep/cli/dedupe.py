@@ -33,7 +33,7 @@ Threshold = Annotated[
 
 @app.command(_INPUTS, cls=_Inputs)
 def dedupe(
-    inputs: Annotated[list[Path], typer.Argument(help="Files and folders of text.", metavar="INPUT...")],
+    inputs: Annotated[list[str], typer.Argument(help="Files, folders and URLs of text.", metavar="INPUT...")],
     out: Annotated[Path, typer.Option(help="Directory to make.")],
     form: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
     pipeline: Annotated[

@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def plan(
-    inputs: Annotated[list[Path] | None, typer.Argument(help="Files and folders of text.", metavar="INPUT...")] = None,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders and URLs of text.", metavar="INPUT..."),
+    ] = None,
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     pipeline: Annotated[str, typer.Option(help="A pipeline file, or the name of a shipped one.")] = "default",
     tokenizer: Annotated[

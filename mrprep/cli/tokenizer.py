@@ -13,7 +13,7 @@ app = typer.Typer(help="Train a SentencePiece vocabulary, or look at one.", no_a
 
 @app.command("train")
 def train(
-    inputs: Annotated[list[Path], typer.Argument(help="Files and folders of text.", metavar="INPUT...")],
+    inputs: Annotated[list[str], typer.Argument(help="Files, folders and URLs of text.", metavar="INPUT...")],
     out: Annotated[Path, typer.Option(help="The .model file to write.")] = Path("tokenizer.model"),
     vocab_size: Annotated[int | None, typer.Option(help="Pieces.  [default: 32000, fewer for little text]")] = None,
     model_type: Annotated[str | None, typer.Option("--type", help="bpe or unigram.  [default: bpe]")] = None,

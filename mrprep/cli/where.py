@@ -6,7 +6,7 @@ import typer
 
 Executor = Annotated[str, typer.Option(help="processes on this machine, or ray: a cluster with a shared file system.")]
 Address = Annotated[
-    str | None, typer.Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.  [default: start one, 127.0.0.1]")
+    str | None, typer.Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.  [default: start one, on loopback]")
 ]
 
 

@@ -28,6 +28,8 @@ LOSSES = 20
 _LOOK = 5.0
 """Seconds between two looks at who is there."""
 _LONGEST_GOODBYE = 20.0
+_LOOPBACK = "127.0.0.2"
+"""Not 127.0.0.1, which Ray takes for the address that the machine has outside, and listens there."""
 _STORE = 100 << 20
 """Bytes of Ray's store of objects on a machine of our own starting; nothing of ours goes into it."""
 
@@ -37,7 +39,7 @@ class Terms:
     """Where the machines are, and what they must have in common with this one."""
 
     address: str | None
-    """Of a running cluster; None starts a Ray on this machine that listens to 127.0.0.1 alone."""
+    """Of a running cluster; None starts a Ray on this machine that listens to loopback alone."""
     jobs: int
     """Calls at a time; 0 for as many as there are processors."""
     versions: Mapping[str, str]
@@ -80,17 +82,16 @@ class Cluster:
             self._look()
 
     def close(self) -> None:  # noqa: D102
-        if self._ray is None:
-            return
-        for reference in self._flying:
-            self._ray.cancel(reference, force=True)
-        if self._flying:
-            self._ray.wait(list(self._flying), num_returns=len(self._flying), timeout=_LONGEST_GOODBYE)
-        self._flying.clear()
-        self._ray.shutdown()
+        if self._ray is not None:
+            for reference in self._flying:
+                self._ray.cancel(reference, force=True)
+            if self._flying:
+                self._ray.wait(list(self._flying), num_returns=len(self._flying), timeout=_LONGEST_GOODBYE)
+            self._flying.clear()
+            self._ray.shutdown()
+            self._ray = None
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
-        self._ray = None
 
     def _start(self) -> None:
         """Join the cluster, or start one, and compare every machine with this one.
@@ -110,10 +111,10 @@ class Cluster:
         ray.cloudpickle.register_pickle_by_value(node)
         try:
             ray.init(**self._arguments(), logging_level="ERROR", runtime_env={"env_vars": WORKER_ENVIRONMENT})
-        except (ConnectionError, RuntimeError, ValueError) as error:
-            at = printable(self._terms.address or "127.0.0.1")
+        except Exception as error:  # Ray raises just that when a machine is too busy to start it in time
+            at = printable(self._terms.address or _LOOPBACK)
             said = printable(str(error).strip().partition("\n")[0], 300)
-            raise MrprepError(f"no Ray cluster can be joined at {at} ({said}): see docs/cluster.md") from None
+            raise MrprepError(f"no Ray cluster can be had at {at} ({said}): see docs/cluster.md") from None
         self._ray = ray
         self._remote = ray.remote(max_retries=0)(node.call_here)
         self._look()
@@ -126,7 +127,7 @@ class Cluster:
         return {
             "address": "local",
             "num_cpus": self._terms.jobs or len(os.sched_getaffinity(0)),
-            "_node_ip_address": "127.0.0.1",
+            "_node_ip_address": _LOOPBACK,
             "_temp_dir": self._folder,
             "include_dashboard": False,
             "object_store_memory": _STORE,

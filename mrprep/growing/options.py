@@ -86,7 +86,7 @@ def new_sources(build: Build, given: Sequence[Source]) -> tuple[Source, ...]:
     return tuple(found)
 
 
-def sources_of(build: Build, inputs: Sequence[Path], reading: Mapping[str, Any]) -> tuple[Source, ...]:
+def sources_of(build: Build, inputs: Sequence[Path | str], reading: Mapping[str, Any]) -> tuple[Source, ...]:
     """Return inputs of the command line as sources, read as the build reads.
 
     That is as its source of the same name is read, else as all of its sources are; where these differ among
@@ -97,7 +97,8 @@ def sources_of(build: Build, inputs: Sequence[Path], reading: Mapping[str, Any])
     alike = ways[0] if ways and all(way == ways[0] for way in ways) else {}
     given = command_line_sources(inputs, Reading())
     return tuple(
-        Source(name=source.name, path=source.path, **{**known.get(source.name, alike), **reading}) for source in given
+        Source(name=source.name, path=source.path, url=source.url, **{**known.get(source.name, alike), **reading})
+        for source in given
     )
 
 

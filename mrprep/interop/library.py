@@ -179,7 +179,7 @@ def build(
     chosen = load_pipeline(pipeline, overrides)
     given = [inputs] if isinstance(inputs, str | os.PathLike) else inputs
     if given:
-        chosen = with_inputs(chosen, [Path(each) for each in given])
+        chosen = with_inputs(chosen, [os.fspath(each) for each in given])
     if not chosen.source:
         raise UsageError("no inputs: name files or folders of text, or a pipeline that has a [[source]]")
     workers = jobs or len(os.sched_getaffinity(0))

@@ -26,6 +26,8 @@ def explain(build: Build, name: str) -> str:
     """
     pieces = find_document(build, name)
     lines = [f"document  {pieces[0].id:016x}  {printable(pieces[0].source)}  {pieces[0].place}"]
+    if url := build.manifest["inputs"].get("urls", {}).get(pieces[0].source):
+        lines.append(f"read of   {printable(url)}/{pieces[0].place}")
     for piece in pieces:
         if len(pieces) > 1:
             lines.append(f"piece {piece.piece} of {len(pieces)}")

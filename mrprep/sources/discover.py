@@ -12,14 +12,15 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import orjson
 
 from mrprep import extras
 from mrprep.printable import printable
-from mrprep.sources import datasets
+from mrprep.sources import datasets, remote
+from mrprep.sources.files import UnreadableError, open_file
 from mrprep.sources.source import TABLES, Format, Source
 
 Compression = Literal["", "gz", "zst", "bz2", "xz"]
@@ -60,7 +61,8 @@ class File:
     path: bytes
     """Relative to the root of its source."""
     size: int
-    mtime_ns: int
+    version: int | str
+    """Another one after the file was written again: its mtime in ns, or what its store tells of the kind."""
     format: Format | Literal["mindrecord"]
     compression: Compression
 
@@ -94,8 +96,11 @@ def discover(source: Source, skip: Callable[[bytes], bool] | None = None) -> Lis
         source: a folder or a single file; one that does not exist gives no files and one ``Skipped``.
         skip: told the full path of each file and folder; true leaves it out.
     """
-    path = os.path.abspath(os.fsencode(source.path))
-    if os.path.isdir(path):
+    path = os.fsencode(source.url) or os.path.abspath(os.fsencode(source.path))
+    if source.url:
+        walk = _Walk(source, path, skip)
+        walk.remote(list(remote.entries(source.url)))
+    elif os.path.isdir(path):
         walk = _Walk(source, path, skip)
         walk.folder(b"")
         walk.links()
@@ -144,6 +149,29 @@ class _Walk:
     def named_file(self, name: bytes) -> None:
         """List the one file that the source names, whatever its name begins or ends with."""
         self.file(name)
+
+    def remote(self, entries: list[remote.Entry]) -> None:
+        """List the files behind a URL; one that names a file itself has its folder for root."""
+        if [entry.path for entry in entries] == [b""]:
+            self.root, _, name = self.root.rpartition(b"/")
+            entries = [replace(entries[0], path=name)]
+        builds = self._remote_builds([entry.path for entry in entries])
+        left: set[bytes] = set()
+        for entry in entries:
+            above = _folders_above(entry.path)
+            inside = builds & {b"", *above}
+            left |= inside
+            if inside or any(self._unwanted(path, os.path.basename(path)) for path in (*above, entry.path)):
+                continue
+            if kind := self._kind_by_name(entry.path):
+                self.files.append(File(entry.path, entry.size, entry.stamp, *kind))
+        for path in left:
+            self._leave(path, "build", "is a build of mrprep")
+
+    def _remote_builds(self, paths: list[bytes]) -> set[bytes]:
+        """Return the folders that are builds of ours; costs one read each folder with a manifest.json."""
+        manifests = [path for path in paths if os.path.basename(path) == b"manifest.json"]
+        return {os.path.dirname(path) for path in manifests if _is_our_manifest(os.path.join(self.root, path))}
 
     def file(self, path: bytes) -> None:
         """List one file, or say why not."""
@@ -265,12 +293,21 @@ def _is_ours(full: bytes, names: set[bytes]) -> str:
         return "is a work directory of mrprep"
     if b"manifest.json" not in names:
         return ""
+    return "is a build of mrprep" if _is_our_manifest(os.path.join(full, b"manifest.json")) else ""
+
+
+def _is_our_manifest(path: bytes) -> bool:
     try:
-        with open(os.path.join(full, b"manifest.json"), "rb") as manifest:
+        with open_file(path) as manifest:
             found = orjson.loads(manifest.read())
-    except (OSError, ValueError):
-        return ""
-    return "is a build of mrprep" if isinstance(found, dict) and "mrprep" in found else ""
+    except (OSError, ValueError, UnreadableError):
+        return False
+    return isinstance(found, dict) and "mrprep" in found
+
+
+def _folders_above(path: bytes) -> list[bytes]:
+    parts = path.split(b"/")[:-1]
+    return [b"/".join(parts[: number + 1]) for number in range(len(parts))]
 
 
 def _kind(mode: int) -> str:

@@ -6,12 +6,11 @@ times as fast as the work on what comes out, so of `k` stretches the whole costs
 """
 
 import itertools
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 
 from mrprep.sources import encoding, jsonl, streams
-from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, open_file
+from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, open_file, size_of
 from mrprep.sources.found import Found
 from mrprep.sources.lines import to_line_end
 from mrprep.sources.span import Span, is_of_lines
@@ -80,7 +79,7 @@ def _decompressed_size(whole: Span) -> int:
         return 0
     try:
         with open_file(whole.full_path) as file:
-            stream = streams.decompressed(file, os.fstat(file.fileno()).st_size, whole.compression, Found())
+            stream = streams.decompressed(file, size_of(file), whole.compression, Found())
             held = list(itertools.islice(stream, _LOOK))
             taken = file.tell()
     except (OSError, UnreadableError):

@@ -5,13 +5,12 @@ Positions count bytes in the decoded stream: decompressed, and in UTF-8. Memory 
 """
 
 import itertools
-import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
 from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, packed, parquet, plain, streams
-from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file
+from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file, size_of
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span, is_of_lines
 
@@ -36,7 +35,7 @@ def read(span: Span) -> Iterator[ReadItem]:
 
 def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
     with open_file(span.full_path) as file:
-        size = os.fstat(file.fileno()).st_size
+        size = size_of(file)
         if span.whole:
             yield from _whole(span, file, found)
         elif span.packed:

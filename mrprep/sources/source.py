@@ -4,9 +4,10 @@ import codecs
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from mrprep.options import Options
+from mrprep.sources.remote import is_url
 
 Format = Literal["txt", "md", "jsonl", "json", "parquet", "arrow", "html"]
 """How a file is read; ``txt`` and ``md`` are read alike."""
@@ -53,6 +54,19 @@ class Source(Reading):
     name: str = Field(min_length=1)
     """Short name; part of every document's identity."""
     path: Path
-    """The folder that is read with all folders in it, or a single file."""
+    """The folder that is read with all folders in it, or a single file; a URL is taken for ``url``."""
+    url: str = ""
+    """Where the source lies if it is no path of this machine, such as s3://bucket/corpus; see sources/remote.py."""
     weight: float = Field(1.0, gt=0, le=1000, allow_inf_nan=False)
     """How often the source's documents are taken; 0.5 takes half of them, 2 takes each twice."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _url(cls, values: Any) -> Any:
+        place = values.get("path") if isinstance(values, dict) else None
+        return values | {"url": place.rstrip("/")} if isinstance(place, str) and is_url(place) else values
+
+    @property
+    def place(self) -> str:
+        """Where it lies, for people."""
+        return self.url or str(self.path)

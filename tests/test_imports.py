@@ -39,6 +39,7 @@ LAYERS = [
         "finish",
         "building",
         "growing",
+        "comparison",
         "dryrun",
         "preview",
         "training",

@@ -1,4 +1,4 @@
-"""``mrprep tokenizer train|show``."""
+"""``mrprep tokenizer train|show|compare``."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -8,7 +8,9 @@ import typer
 from mrprep.cli.given import AllowCode
 
 AddedTokens = Literal["none", "plain", "all"]
-app = typer.Typer(help="Train a SentencePiece vocabulary, or look at one.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Train a SentencePiece vocabulary, look at one, or compare some.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command("train")
@@ -66,3 +68,24 @@ def show(
         ids = tokenizer.encode_batch([text])[0].tolist()
         print(" ".join(f"{printable(tokenizer.piece(token))}:{token}" for token in ids))
         print(f"{len(ids)} tokens, {len(text.encode()) / max(1, len(ids)):.2f} bytes a token")
+
+
+@app.command("compare")
+def compare_(
+    models: Annotated[list[Path], typer.Argument(help="Tokenizer files of any family.", metavar="FILE...")],
+    on: Annotated[Path, typer.Option(help="File or folder of text to compare on.")],
+    megabytes: Annotated[float, typer.Option(help="MB of text to take, 2,000 characters a document.", min=0.001)] = 4.0,
+    json: Annotated[bool, typer.Option("--json", help="Print plain values as JSON.")] = False,
+) -> None:
+    """Say of tokenizers how many bytes a token holds, what is unknown, how fast they are, and where they differ."""
+    import orjson
+
+    from mrprep.comparison import compare, lines
+    from mrprep.config import load_pipeline
+
+    found = compare(models, on, load_pipeline("raw", {}), int(megabytes * 1e6))
+    if json:
+        print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())
+        return
+    for line in lines(found):
+        print(line)

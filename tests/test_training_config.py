@@ -59,6 +59,7 @@ def test_a_config_json_is_read_and_written_back(tmp_path):
         ({"mlp_bias": True}, "mlp_bias True"),
         ({"model_type": "gpt2"}, "model_type gpt2"),
         ({"model_type": "mixtral"}, "model_type mixtral is not supported; known: llama, mistral, qwen2, qwen3"),
+        ({"model_type": "internlm2"}, "model_type internlm2 is not ours: run mrprep weights import on it"),
         ({"hidden_act": "gelu"}, "hidden_act gelu is not supported; known: silu"),
         ({"num_local_experts": 8}, "num_local_experts 8: a mixture of experts"),
         ({"quantization_config": {"bits": 4}}, "quantization_config.* is not supported"),

@@ -66,6 +66,8 @@ def config_of(raw: Mapping[str, Any], path: Path) -> ModelConfig:
 def _refused(raw: Mapping[str, Any]) -> Iterator[str]:
     """Say what a ``config.json`` asks for that the model does not have."""
     yield from experts(raw)
+    if raw.get("model_type") == "internlm2":
+        yield "model_type internlm2 is not ours: run mrprep weights import on it, and name what that makes"
     for key, values in _SERVED.items():
         if key in raw and raw[key] not in values:
             known = [str(value) for value in values if value is not None]

@@ -31,7 +31,7 @@ from mrprep.minhash.clusters import connected
 from mrprep.order import I64
 
 KEYS_A_UNIT = 4 << 20
-"""Band keys, or half as many hashes, that a unit of work sorts; some 32 bytes each."""
+"""Band keys, or a quarter as many hashes, that a unit of work sorts; some 30 bytes each."""
 UNITS_A_GROUP = 4 << 20
 """Units of text that one unit of work compares; their shingles take 8 bytes each."""
 
@@ -73,7 +73,7 @@ def find_candidates(run_phase: RunPhase, corpus: Corpus, bands: int, settings: M
         (out,) = run_phase("dedupe.candidates", [unit], in_one, settings=settings)
         return Found(out, out, out, (out,))
     (ranked,) = run_phase("dedupe.ranks", [corpus], rank, settings=settings)
-    ranges = max(1, -(-2 * documents // KEYS_A_UNIT))
+    ranges = max(1, -(-4 * documents // KEYS_A_UNIT))
     hashes = [ExactUnit(corpus, ranked, number, ranges) for number in range(ranges)]
     exact = run_phase("dedupe.exact", hashes, find_exact, settings=settings)
     (copies,) = run_phase("dedupe.copies", [CopiesUnit(ranked, tuple(exact))], write_copies, settings=settings)

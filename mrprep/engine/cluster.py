@@ -28,8 +28,9 @@ LOSSES = 20
 _LOOK = 5.0
 """Seconds between two looks at who is there."""
 _LONGEST_GOODBYE = 20.0
-_LOOPBACK = "127.0.0.2"
-"""Not 127.0.0.1, which Ray takes for the address that the machine has outside, and listens there."""
+_LOOPBACK = "127.0.0.1"
+_ONE_MACHINE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
+"""Has Ray, on Linux too, listen to 127.0.0.1 alone; else it takes that for the address the machine has outside."""
 _STORE = 100 << 20
 """Bytes of Ray's store of objects on a machine of our own starting; nothing of ours goes into it."""
 
@@ -39,7 +40,7 @@ class Terms:
     """Where the machines are, and what they must have in common with this one."""
 
     address: str | None
-    """Of a running cluster; None starts a Ray on this machine that listens to loopback alone."""
+    """Of a running cluster; None starts a Ray on this machine that listens to 127.0.0.1 alone."""
     jobs: int
     """Calls at a time; 0 for as many as there are processors."""
     versions: Mapping[str, str]
@@ -104,6 +105,8 @@ class Cluster:
         if not extras.has("ray"):
             raise MrprepError(f"--executor ray {extras.advice('ray')}")
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        if not self._terms.address:
+            os.environ |= _ONE_MACHINE
         import ray
 
         if self._terms.address:

@@ -96,7 +96,24 @@ def test_shards_without_a_manifest_need_to_be_told(healthy, tmp_path, capsys):
     assert "columns of integers: input_ids" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert run(["audit", str(tmp_path / "empty"), "--tokenizer", model]) == 1
-    (folder / "train" / "train-00000.mindrecord").write_bytes(b"no MindRecord")
+
+
+def test_shards_without_a_manifest_that_are_swapped_or_damaged(healthy, tmp_path, capsys):
+    """MindRecord's library crashes over the first two; the others are judged all the same."""
+    folder = of_shards_alone(healthy, tmp_path / "old")
+    first, second, third = (folder / "train" / f"train-0000{n}.mindrecord" for n in range(3))
+    first.rename(tmp_path / "x")
+    second.rename(first)
+    (tmp_path / "x").rename(second)
+    third.write_bytes(b"no MindRecord")
+    model = str(healthy / "tokenizer" / "tokenizer.model")
+    assert run(["audit", str(folder), "--tokenizer", model, "--sample", "40", "--json"]) == 4
+    found = {f["check"]: f for f in orjson.loads(capsys.readouterr().out)["findings"]}
+    assert (found["rows"]["level"], found["rows"]["value"]) == ("failure", 3)
+    assert "train-00000.mindrecord cannot be read as MindRecord (its .db does not fit it" in found["rows"]["message"]
+    assert found["canonical"]["level"] == "ok"
+    for file in folder.rglob("*.mindrecord"):
+        file.write_bytes(b"no MindRecord")
     assert run(["audit", str(folder), "--tokenizer", model]) == 1
     assert "cannot be read as MindRecord" in capsys.readouterr().err
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.audit.block import I32, Example
+from mrprep.audit.block import BLOCK_TOKENS, I32, Example
 from mrprep.audit.contamination import Contamination
 from mrprep.audit.copies import Copies
 from mrprep.audit.foreign import rectangle
@@ -56,8 +57,10 @@ def _batches(subject: Subject, shard: Shard, count: int) -> Iterator[tuple[int, 
         return  # a missing one has been told
     indices = range(count)
     if subject.build is None:
-        rows = list(read_ragged(subject.file(shard), subject.column, indices))
-        yield 0, rectangle(rows)
+        rows = read_ragged(subject.file(shard), subject.column, indices)
+        step = max(1, BLOCK_TOKENS // subject.width)
+        for first in range(0, count, step):
+            yield first, rectangle(list(islice(rows, step)))
         return
     mcore = subject.build.manifest["layout"] == "mcore"
     names = ["input_ids", "labels"] if mcore else ["input_ids"]

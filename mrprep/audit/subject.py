@@ -33,6 +33,8 @@ class Subject:
     seed: int
     build: Build | None = None
     column: str = "input_ids"
+    problems: tuple[str, ...] = ()
+    """Sentences on shards that are not among these, as they cannot be opened."""
 
     def file(self, shard: Shard) -> Path:
         """Return where a shard lies."""
@@ -69,22 +71,30 @@ def of_shards(path: Path, column: str | None = None) -> Subject:
         column: that holds the ids; found if None: ``input_ids``, or the only column of integers.
 
     Raises:
-        MrprepError: there is none, one cannot be read, or no column of ids is to be found.
+        MrprepError: there is none, none can be read, or no column of ids is to be found.
     """
     files = mindrecord_files(path)
     if not files:
         raise MrprepError(f"{printable(str(path))} holds no MindRecord file with its .db beside it: name such a folder")
     home = path if path.is_dir() else path.parent
     splits: dict[str, list[Shard]] = {}
+    problems: list[str] = []
     for file in files:
-        rows, columns = describe(file)
+        try:
+            rows, columns = describe(file)
+        except MrprepError as error:
+            problems.append(str(error))
+            continue
         column = _column(file, columns, column)
         entry = {"file": str(file.relative_to(home)), "rows": rows, "width": int(columns[column]["shape"][-1])}
         splits.setdefault(_split(file, home), []).append(entry)
+    if not splits:
+        raise MrprepError(problems[0])
     if "train" not in splits:
         splits = {"train": [entry for entries in splits.values() for entry in entries]}
     width = max(entry["width"] for entry in splits["train"])
-    return Subject(home, dict(sorted(splits.items())), width if width > 0 else _RAGGED, 0, None, column or "")
+    width = width if width > 0 else _RAGGED
+    return Subject(home, dict(sorted(splits.items())), width, 0, None, column or "", tuple(problems))
 
 
 def open_tokenizer(subject: Subject, given: Path | None, *, checked: bool = False) -> Tokenizer:

@@ -71,7 +71,7 @@ def audit(subject: Subject, how: How, options: Options) -> Audited:
         MrprepError: an evaluation file or the reference cannot be read, or shards have no tokenizer.
     """
     findings = [rank_batches(subject.seed, subject.rows, options.ranks, options.batch)]
-    problems: list[str] = []
+    problems = list(subject.problems)
     if subject.build is not None and not how.quick:
         wrong = wrong_files(subject.build)
         findings.insert(0, integrity(subject.build, wrong))
@@ -111,7 +111,7 @@ def _look_wider(subject: Subject, how: How, options: Options, checks: Checks) ->
 def _sound(reference: Subject) -> tuple[Subject, list[str]]:
     """Return a reference without its damaged shards, and a sentence for each of these."""
     if reference.build is None:
-        return reference, []
+        return reference, list(reference.problems)
     names = [name for shard in reference.shards for name in files_of(shard)]
     return without(reference, wrong_files(reference.build, names))
 

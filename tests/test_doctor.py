@@ -89,6 +89,60 @@ WORDS = [
     ("step 2 loss nan", "loss not finite"),
     ("RuntimeError: CUDA out of memory. Tried to allocate 2 GiB", "out of memory"),
     ("MemoryError", "out of memory"),
+    ("RuntimeError: Unexpected error. count total rows failed: [FAILED] Open meta file failed", "missing index"),
+    ("[ERROR] DB file can not match file, file: train-00000.mindrecord, db file: old.mindrecord.db", "renamed shard"),
+    ("mindspore.mindrecord.common.exceptions.MRMOpenError: [MRMOpenError]: MindRecord could not open.", "stale output"),
+    ("RuntimeError: Page size too small, page size: 32768, row size: 1200000", "page too small"),
+    ("[ERROR] the 3th data is wrong, data type: int64 is not matched with int32", "rows dropped for their type"),
+    ("RuntimeError: Exceed function call depth limit 1000, (function call depth: 1001, ...)", "graph too deep"),
+    (
+        "TypeError: The parameters number of the function is 2, but the number of provided arguments is 3.",
+        "cell method without self",
+    ),
+    (
+        "Failed to initialize collective communication some processes in the cluster are not successfully spawned",
+        "ranks did not meet",
+    ),
+    ("Failed to connect to the meta server. Maybe it has exited. Please check scheduler's log.", "ranks did not meet"),
+    ("EI0006: Getting socket times out. Reason: Remote Rank did not send the data in time.", "rank timed out"),
+    ("EI0002: The wait execution of the Notify register times out. Reason: ...", "rank timed out"),
+    ("EI0004: The ranktable or rank is invalid, Reason: [device_ip is not set].", "rank table"),
+    (
+        "Launching distributed job using dynamic cluster or OpenMPI, but the deive id is not imported when set env "
+        "'RANK_TABLE_FILE'.",
+        "rank table",
+    ),
+    ("ImportError: libascendcl.so: cannot open shared object file: No such file or directory", "CANN not found"),
+    ("OSError: libhccl_plugin.so: cannot open shared object file: No such file or directory", "CANN not found"),
+    (
+        "[WARNING] PIPELINE: Use the compilation cache and execute the backend actions only. Be aware of correctness "
+        "risks.",
+        "compile cache",
+    ),
+    (
+        "size mismatch for model.embed_tokens.weight: copying a param with shape (32000, 64) from checkpoint, ...",
+        "weights of another shape",
+    ),
+    (
+        "RuntimeError: For load_param_into_net, model.embed.weight in the argument net should have the same shape as "
+        "model.embed.weight in the argument 'parameter_dict'. But got its shape (50000, 64)",
+        "weights of another shape",
+    ),
+    (
+        "[WARNING] For 'load_param_into_net', 3 parameters in the 'net' are not loaded, because they are not in the "
+        "'parameter_dict'",
+        "weights not loaded",
+    ),
+    ("EL0004: Failed to allocate memory. Possible Cause: Available memory is insufficient.", "out of memory"),
+    ("msrun: worker 2 (pid 4242) exit with code: -9", "out of memory"),
+    (
+        "[WARNING] PRE_ACT: Memory not enough: Device(id:0) memory isn't enough and alloc failed, alloc size: 1 B",
+        "out of memory",
+    ),
+    (
+        "2026-11-30 INFO - { Epoch:[ 1/ 1], step:[ 12/ 100], loss: [nan], overflow cond: True, loss_scale: 1.0",
+        "loss not finite",
+    ),
     ("OSError: [Errno 28] No space left on device", "disk full"),
 ]
 
@@ -106,6 +160,7 @@ PHASES = [
     ([OUT + "Default/AdamWeightDecay-op12"], "before the first steps", "--zero 1"),
     ([OUT + "Default/gradMatMul-op7"], "backward pass", "--recompute"),
     ([STEPS[0], OUT + "Gradients/Default/network/MatMul-op88"], "backward pass", "--recompute"),
+    ([STEPS[0], OUT + "Default/AllReduce-op3, HCCL buffer"], "exchange between devices", "--micro-batch"),
     ([*STEPS, "dmesg: oom-kill: task=python", "Killed"], "after 39 good steps", "dataset iterator"),
 ]
 
@@ -128,7 +183,9 @@ def test_the_first_failure_comes_first_and_a_healthy_log_has_none() -> None:
 def test_a_log_is_read_from_a_file_and_from_stdin(tmp_path: Path) -> None:
     log = tmp_path / "rank-0.log"
     log.write_bytes(b"fine\n\xff\x1b[31m [Errno 28] No space left on device\n")
-    shown = mrprep("doctor", log).stdout
+    told = mrprep("doctor", log)
+    shown = told.stdout
+    assert told.returncode == 1
     assert f"{log}:2: disk full" in shown
     assert "\x1b" not in shown
     (found,) = json.loads(mrprep("doctor", log, "--json").stdout)
@@ -140,7 +197,9 @@ def test_a_log_is_read_from_a_file_and_from_stdin(tmp_path: Path) -> None:
         capture_output=True,
         check=True,
     )
-    assert "nothing that mrprep knows" in ran.stdout
+    assert ran.stdout == "stdin: no failure that mrprep knows; if the run failed, its first line with ERROR says why\n"
+    log.write_text("")
+    assert mrprep("doctor", log, "--json").stdout == "[]\n"
 
 
 def test_a_log_that_is_not_there_is_a_users_mistake(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from mrprep.config import Pipeline, command_line_sources, load_pipeline
 from mrprep.estimate.compute import compute
 from mrprep.estimate.memory import Layout, memory, savings
 from mrprep.estimate.plans import corpus
-from mrprep.estimate.ranges import per_byte, poisson_bounds
+from mrprep.estimate.ranges import by_kind, per_byte, poisson_bounds
 from mrprep.estimate.sample import STRETCH, Sample, draw
 from mrprep.estimate.splits import splits
 from mrprep.plan import plan
@@ -50,6 +50,41 @@ def test_the_range_of_a_ratio_holds_the_truth_in_19_of_20_cases() -> None:
         found = per_byte(sizes * rng.normal(0.3, 0.1, 300), sizes, np.arange(300), seed)
         held += found.low <= 0.3 <= found.high
     assert held >= 180
+
+
+def test_kinds_of_text_are_scaled_up_each_by_its_own_ratio() -> None:
+    """900 bytes of kind 0 at 1/4 and 100 of kind 1 at 1/2 are 275, whatever the sample has more of."""
+    sizes, kinds = np.full(10, 10.0), np.array([0] * 4 + [1] * 6)
+    found = by_kind(sizes / np.where(kinds == 0, 4, 2), sizes, kinds, np.array([900.0, 100, 0]), np.arange(10), 1)
+    assert found.mid == pytest.approx(275)
+    assert (found.low, found.high) == pytest.approx((275, 275))
+    few = by_kind(sizes / 4, sizes, np.array([0] * 9 + [1]), np.array([900.0, 100]), np.arange(10), 1)
+    assert few.mid == pytest.approx(250)
+
+
+def test_an_odd_stretch_costs_no_book_and_odd_stretches_do(tmp_path: Path) -> None:
+    prose = (SHARED / "corpora/en_gutenberg/Bram Stoker/Dracula.md").read_text("utf-8")[: 3 * STRETCH]
+    digits = "".join(f"{n * n:>12}" for n in range(STRETCH // 12 + 1))[:STRETCH]
+    (tmp_path / "book.txt").write_text(prose + digits, "utf-8")
+    found = corpus(pipeline_of(tmp_path), 0, 1.0, [1]).text
+    assert found.kept.mid == pytest.approx(1)
+    assert not found.dropped
+    (tmp_path / "book.txt").write_text(digits * 5, "utf-8")
+    (tmp_path / "other.txt").write_text(prose[:STRETCH], "utf-8")
+    found = corpus(pipeline_of(tmp_path), 0, 1.0, [1]).text
+    assert found.kept.mid == pytest.approx(1)
+    assert sum(found.dropped.values()) > 0.5
+
+
+def test_a_cpu_is_advised_nothing_that_saves_nothing_there() -> None:
+    model = preset("10m", 32_000, 512)
+    base = Layout(512, 4, dp=2, device="CPU")
+    before = memory(model, base).total
+    assert memory(model, replace(base, recompute=True)).total == before < memory(model, replace(base, amp="O2")).total
+    told = {saving.what for saving in savings(model, base)}
+    assert told == {"half the micro batch, twice the accumulation", "--zero 1", "half the row length"}
+    found = splits(model, base, devices=2, global_batch=8, room=64e9)
+    assert {(split.layout.tp, split.layout.pp, split.layout.recompute) for split in found} == {(1, 1, False)}
 
 
 def test_a_whole_sample_holds_every_character_once(tmp_path: Path) -> None:
@@ -117,7 +152,7 @@ def test_a_7b_model_has_16_bytes_a_parameter_of_fp32_state() -> None:
     assert SEVEN.parameter_count == 6_738_415_616  # Llama 2 7B as published
     plain = memory(SEVEN, Layout(4096, 1))
     assert plain.weights + plain.gradients + plain.optimizer == 16 * SEVEN.parameter_count
-    mixed = memory(SEVEN, Layout(4096, 1, amp=True))
+    mixed = memory(SEVEN, Layout(4096, 1, amp="O2"))
     assert mixed.weights + mixed.gradients + mixed.optimizer == (16 + 2 + 2) * SEVEN.parameter_count
 
 
@@ -163,7 +198,7 @@ def test_a_trillion_tokens_of_7b_on_1000_devices_as_the_literature_counts_it() -
 
 
 def test_splits_obey_the_model_and_the_devices() -> None:
-    found = splits(SEVEN, Layout(4096, 4, amp=True), devices=64, global_batch=256, room=64e9)
+    found = splits(SEVEN, Layout(4096, 4, amp="O2"), devices=64, global_batch=256, room=64e9)
     assert found
     for split in found:
         layout = split.layout
@@ -191,7 +226,7 @@ def test_the_command_tells_of_a_corpus_and_of_a_training() -> None:
     trained = json.loads(mrprep("plan", SAMPLES, "--seq", "256", "--json").stdout)
     assert 320 <= trained["corpus"]["text"]["vocab_size"] < 32_000
     alone = mrprep("plan", "--tokens", "1T", "--model", "7b", "--seq", "4096", "--ranks", "512", "--memory", "64GB",
-                   "--amp", "--micro-batch", "1")  # fmt: skip
+                   "--amp", "O2", "--micro-batch", "1")  # fmt: skip
     assert "split" in alone.stdout
     record = json.loads(mrprep("plan", "--tokens", "20000", "--model", "tiny", "--json").stdout)
     assert record["corpus"] is None

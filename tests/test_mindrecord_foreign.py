@@ -78,36 +78,29 @@ def test_damaged_files_are_told_of(written: Path, tmp_path: Path, damage, words:
     assert words in str(told.value)
 
 
-def test_bytes_at_random_crash_nothing(written: Path, tmp_path: Path) -> None:
-    """Of such files MindRecord crashes over one in ten; each is read, or refused in a sentence."""
-    rng, ends = np.random.default_rng(0), []
-    for number in range(24):
+def test_bytes_at_random_in_a_header_crash_nothing(written: Path, tmp_path: Path) -> None:
+    """The library crashes over a third of such files; each is described, or refused in a sentence."""
+    rng, said, sound = np.random.default_rng(0), [], (written / "a.mindrecord").read_bytes()
+    for number in range(30):
         file = copy(written, tmp_path / str(number))
-        data = bytearray(file.read_bytes())
-        first, last = ((8, 700), (1 << 16, (1 << 16) + 8000))[number % 2]
-        for at in rng.integers(first, last, 5).tolist():
+        data = bytearray(sound)
+        for at in rng.integers(8, 600, 3).tolist():
             data[at] = int(rng.integers(32, 127))
         file.write_bytes(data)
         try:
             describe(file)
-            ends.append(len(list(read_ragged(file, "input_ids"))))
         except MrprepError as error:
-            ends.append(str(error))
-    assert len(ends) == 24
-    assert all(isinstance(end, int) or "cannot be read" in end for end in ends)
-    assert any("library crashed over it" in end for end in ends if isinstance(end, str))
+            said.append(str(error))
+    assert any("library crashed or hung over it" in text for text in said)
+    assert all("cannot be read" in text for text in said)
 
 
 def test_a_process_that_is_killed_is_a_sentence_and_the_next_file_is_read(written: Path) -> None:
     reader = Reader()
-    rows = reader.rows(written / "a.mindrecord", "input_ids", None)
-    next(rows)
+    assert reader.facts(written / "a.mindrecord")["rows"] == 50
     assert reader._process is not None
     reader._process.kill()
     reader._process.wait()
     with pytest.raises(MrprepError, match="cannot be read"):
         reader.facts(written / "a.mindrecord")
     assert reader.facts(written / "b.mindrecord")["rows"] == 50
-    assert reader.rows(written / "b.mindrecord", "nope", None)
-    with pytest.raises(MrprepError, match="nope"):
-        next(reader.rows(written / "b.mindrecord", "nope", None))

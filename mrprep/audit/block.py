@@ -106,7 +106,7 @@ class Block:
 
     def example(self, stretch: int, text: str | None = None) -> Example:
         """Return an example of a stretch, its beginning unless ``text`` is given."""
-        shown = self.decoded[stretch] if text is None else text
+        shown = self.decoded[stretch].strip("\ufffd") if text is None else text  # a row's end can cut a character
         doc = int(self.stretches.doc[stretch])
         place = self.found[doc].place if doc in self.found else ""
         return Example(self.row_name(int(self.stretches.row[stretch])), place, printable(shown, EXCERPT))

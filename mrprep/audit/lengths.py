@@ -95,27 +95,26 @@ class Lengths:
         if not self._bytes:
             return
         p5, median, p95 = (int(x) for x in np.quantile(self._bytes, (0.05, 0.5, 0.95)))
-        short, cut = self._short, self._avoidable
-        note = short.share >= self._limits[0]
-        yield short.finding(
+        yield _noted(
+            self._short,
             "document-lengths",
-            "note" if note else "ok",
-            short.share,
             self._limits[0],
             f"documents have {median:,} bytes in the median, 9 of 10 from {p5:,} to {p95:,}, "
-            f"{max(self._bytes):,} at most; {short.share:.1%} under {_SHORT}",
+            f"{max(self._bytes):,} at most; {self._short.share:.1%} under {_SHORT}",
             "lines may have been taken for documents: see documents = in the source, or join them",
         )
-        note = cut.share >= self._limits[1]
-        yield cut.finding(
+        yield _noted(
+            self._avoidable,
             "cut-documents",
-            "note" if note else "ok",
-            cut.share,
             self._limits[1],
             f"{self._cut.share:.1%} of {self._cut.total:,} documents go on in the next row, "
-            f"{cut.share:.1%} though they would fit into one",
+            f"{self._avoidable.share:.1%} though they would fit into one",
             "--packing bestfit keeps documents whole that fit into a row, at the price of a little padding",
         )
+
+
+def _noted(tally: Tally, check: str, limit: float, message: str, advice: str) -> Finding:
+    return tally.finding(check, "note" if tally.share >= limit else "ok", tally.share, limit, message, advice)
 
 
 def _trimmed(edges: np.ndarray[tuple[int], np.dtype[np.float64]], counts: I64) -> Histogram:

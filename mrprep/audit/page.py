@@ -74,7 +74,7 @@ def _cards(audited: Audited) -> Iterator[Card]:
 
 def _card(audited: Audited) -> Card:
     counts = ((len(audited.of(level)), level) for level in ("failure", "warning", "note", "ok"))
-    told = ", ".join(f"{count} {level}" for count, level in counts if count)
+    told = ", ".join(f"{count} {level}{'s' if count > 1 and level != 'ok' else ''}" for count, level in counts if count)
     verdict = {"failure": "not fit", "warning": "look at it"}.get(audited.level, "fit")
     return Card(printable(audited.path.name, 40), verdict, told, _LEVELS[audited.level])
 

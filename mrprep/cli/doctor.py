@@ -21,7 +21,8 @@ def doctor(
     full: Annotated[bool, typer.Option("--full", help="Start two ranks too and let them add up a number.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Say whether this machine has what mrprep needs, or name the cause of a log of a failed run."""
+    """Say whether this machine has what mrprep needs, or name the cause of a log of a failed run; exit with 0, or 1
+    when something is wrong with the machine, or a failure that mrprep knows is in the log."""
     if log is not None:
         return _log(log, as_json)
     return _machine(full, as_json)
@@ -54,7 +55,7 @@ def _log(log: Path, as_json: bool) -> int:
         with log.open(encoding="utf-8", errors="replace") as lines:
             found = diagnose(lines)
     _print_json(found) if as_json else _print_diagnoses(found, "stdin" if str(log) == "-" else str(log))
-    return 0
+    return 1 if found else 0
 
 
 def _print_table(readings: "Sequence[Reading]") -> None:
@@ -70,7 +71,7 @@ def _print_diagnoses(found: "Sequence[Diagnosis]", log: str) -> None:
     from mrprep.printable import printable
 
     if not found:
-        print(f"{printable(log)}: nothing that mrprep knows; look for the first line with ERROR, not the last")
+        print(f"{printable(log)}: no failure that mrprep knows; if the run failed, its first line with ERROR says why")
     for one in found:
         times = f" ({one.count} lines)" if one.count > 1 else ""
         print(f"{printable(log)}:{one.line}: {one.name}{times}\n  {printable(one.text, 200)}")

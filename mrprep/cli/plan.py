@@ -1,7 +1,7 @@
 """``mrprep plan``: what a build and a training will take, before either begins."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -41,7 +41,9 @@ def plan(
     ranks: Annotated[int, typer.Option(help="Devices to train on.", min=1)] = 1,
     micro_batch: Annotated[int, typer.Option(help="Rows a forward pass of one device.", min=1)] = 4,
     accumulate: Annotated[int, typer.Option(help="Forward passes a step.", min=1)] = 1,
-    amp: Annotated[bool, typer.Option("--amp", help="Work in 2 bytes with fp32 masters.")] = False,
+    amp: Annotated[
+        Literal["auto", "O0", "O1", "O2", "O3"], typer.Option(help="Mixed precision; auto: O2 on Ascend, else O0.")
+    ] = "auto",
     recompute: Annotated[bool, typer.Option("--recompute", help="Compute activations anew.")] = False,
     zero: Annotated[int, typer.Option(help="1: split the optimizer states over the devices.", min=0, max=1)] = 0,
     fused: Annotated[bool, typer.Option("--fused-attention", help="Keep no attention scores (Ascend).")] = False,
@@ -85,7 +87,7 @@ def plan(
             micro_batch,
             accumulate,
             ranks,
-            amp=amp,
+            amp=("O2" if device == "Ascend" else "O0") if amp == "auto" else amp,
             recompute=recompute,
             zero=zero,
             fused_attention=fused,

@@ -30,7 +30,7 @@ OUT_OF_MEMORY = _failure(
     r"[Mm]emory (?:is not|isn't|not) enough|Out of memory[:,]|(?:Error:|CUDA|NPU) out of memory"
     r"|[Aa]llocate [\w ]*memory failed|Failed to allocate memory|Cannot allocate memory|std::bad_alloc|EL0004|oom-kill"
     r"|(?:^|[\s.])MemoryError(?::|\s*$)|Unable to allocate [\d.]+ .iB|Out Of Memory"
-    r"|was killed by SIGKILL|^\s*Killed\s*$|exit(?:ed with)? code:? (?:-9|137)\b",
+    r"|was killed by SIGKILL|^\s*Killed\s*$|exit(?:ed)?(?: with)? (?:exit )?code:? (?:-9|137)\b",
     "memory ran out",
     "",
 )
@@ -124,8 +124,27 @@ FAILURES = (
         "read the log of the rank that is named or that ends first: its error came earlier and is the cause",
     ),
     _failure(
+        "rank table",
+        r"EI0004|[Rr]ank ?table.*(?:invalid|not exist)|set env 'RANK_TABLE_FILE'",
+        "the table of ranks and addresses does not fit this cluster",
+        "leave RANK_TABLE_FILE unset and let msrun deal the ranks, or compare its addresses with those of the nodes",
+    ),
+    _failure(
+        "CANN not found",
+        r"lib(?:ascendcl|hccl\w*|runtime|acl_\w+|graph|ge_\w+)\.so[.\d]*: cannot open shared object file"
+        r"|version .* of .*(?:Ascend AI|CANN).* (?:does not match|is not match)",
+        "MindSpore does not find the libraries of CANN, or those of another version",
+        "source /usr/local/Ascend/ascend-toolkit/set_env.sh, and compare versions: mrprep doctor names those wanted",
+    ),
+    _failure(
+        "compile cache",
+        r"[Uu]se (?:the )?compil(?:e|ation) cache .*correctness risk",
+        "a graph was taken from the compile cache, which gave wrong results without a word: the loss stays at ln V",
+        "unset MS_COMPILER_CACHE_ENABLE and enable_compile_cache, delete the cache, and train again",
+    ),
+    _failure(
         "weights of another shape",
-        r"should have the same shape as .* in the argument 'parameter_dict'",
+        r"should have the same shape as .* in the argument 'parameter_dict'|size mismatch for [\w.]+: copying a param",
         "the checkpoint's arrays do not have the model's shapes, most often another vocabulary size",
         "compare vocab_size of the two configs; mrprep train --init-from names both sizes",
     ),

@@ -10,6 +10,7 @@ _LONGEST = 4096
 """Characters of a line that are looked at."""
 _STEP = re.compile(r"(?<![a-z])step\W{1,8}(\d+)", re.IGNORECASE)
 _BACKWARD = re.compile(r"[Gg]radient|[Bb]ackward|Backprop|\b[Gg]rad[A-Z]\w|\w+Grad\b")
+_EXCHANGE = re.compile(r"HCCL|[Hh]ccl|AllReduce|AllGather|ReduceScatter|AlltoAll")
 _MANY_STEPS = 20
 _WINDOW = 5
 """Lines before and after the first word of memory that may name the kernel that asked for it."""
@@ -61,7 +62,7 @@ class _Memory:
         self._steps = 0
         self._at: int | None = None
         self._last_backward = -_WINDOW - 1
-        self._backward = False
+        self._backward = self._exchange = False
 
     def see(self, number: int, line: str) -> None:
         if self._at is None:
@@ -69,6 +70,7 @@ class _Memory:
             self._steps = max(self._steps, int(step[1])) if step else self._steps
             if OUT_OF_MEMORY.words.search(line):
                 self._at = number
+                self._exchange = _EXCHANGE.search(line) is not None
         if _BACKWARD.search(line):
             self._last_backward = number
         if self._at is not None and number <= self._at + _WINDOW:
@@ -76,6 +78,9 @@ class _Memory:
 
     def verdict(self) -> tuple[str, str]:
         """Return the cause and the advice."""
+        if self._exchange:
+            cause = "memory ran out in an exchange between devices: its buffers come on top of the model"
+            return cause, "a smaller --micro-batch leaves room for them; so do fewer ways of model parallel at once"
         if self._steps >= _MANY_STEPS:
             cause = f"memory ran out after {self._steps} good steps: it grows slowly, so something is kept each step"
             return (
@@ -84,7 +89,10 @@ class _Memory:
             )
         if self._backward:
             cause = "memory ran out in the backward pass: the activations of a micro batch are too large"
-            return cause, "--recompute first, then a smaller micro batch with more accumulation, a shorter row last"
+            return (
+                cause,
+                "on Ascend --recompute first, then a smaller --micro-batch with more --accumulate, a shorter row last",
+            )
         cause = "memory ran out before the first steps: weights, gradients and optimizer states do not fit"
         return (
             cause,

@@ -27,9 +27,11 @@ class Device:
     """Bytes kept for a byte that the backward pass needs: what is not reused in time."""
     logits: float
     """Copies of the logits: themselves, their softmax, their gradient, and what is not reused in time."""
+    frugal: bool
+    """Whether recompute and mixed precision save memory here: on a CPU both were measured to take more."""
 
 
-DEVICES = {"CPU": Device(590e6, 37e6, 4.45, 8.0), "Ascend": Device(0.0, 0.0, 1.0, 3.0)}
+DEVICES = {"CPU": Device(590e6, 37e6, 4.45, 8.0, frugal=False), "Ascend": Device(0.0, 0.0, 1.0, 3.0, frugal=True)}
 """CPU: fitted to the peak RSS of our trainer (bench/README.md). Ascend: by the formulas alone, not measured."""
 
 
@@ -49,8 +51,8 @@ class Layout:
     """Devices a layer is split over."""
     pp: int = 1
     """Stages that the layers are split into."""
-    amp: bool = False
-    """Work in 2 bytes, with fp32 master weights."""
+    amp: str = "O0"
+    """Level of mixed precision, as ``mrprep train`` takes it; from O1 up with working copies in 2 bytes."""
     recompute: bool = False
     """Compute activations anew in the backward pass."""
     zero: int = 0
@@ -89,11 +91,11 @@ class Memory:
 def memory(model: ModelConfig, layout: Layout) -> Memory:
     """Return what the fullest device holds: with pipeline stages the first, which has most rows in flight."""
     parameters = _parameters(model, layout)
-    half = _HALF if layout.amp else 0
+    half = _HALF if layout.amp != "O0" else 0
     accumulated = _FP32 if layout.accumulate > 1 else 0
     split = layout.dp if layout.zero else 1
-    wide = _HALF if layout.amp else _FP32
     tokens, device = layout.micro * layout.seq, DEVICES[layout.device]
+    wide = _HALF if layout.amp in ("O2", "O3") and device.frugal else _FP32
     return Memory(
         weights=parameters * (_FP32 + half),
         gradients=parameters * (_FP32 + half + accumulated),
@@ -120,7 +122,7 @@ def _activations(model: ModelConfig, layout: Layout) -> float:
     layers = -(-model.num_hidden_layers // layout.pp)
     in_flight = min(layout.pp, layout.accumulate)
     layer = layer_activations(model, layout)
-    if not layout.recompute:
+    if not (layout.recompute and DEVICES[layout.device].frugal):
         return layers * in_flight * layer
     return layers * in_flight * layout.micro * layout.seq * model.hidden_size + layer
 
@@ -150,7 +152,7 @@ def savings(model: ModelConfig, layout: Layout) -> list[Saving]:
         ("--recompute", replace(layout, recompute=True), "about a third more computing"),
         ("half the micro batch, twice the accumulation", _halved(layout), "smaller products, some speed"),
         ("--zero 1", replace(layout, zero=1), "one more exchange of weights a step"),
-        ("--amp O2", replace(layout, amp=True), "a loss scale to watch; slower on a CPU"),
+        ("--amp O2", replace(layout, amp="O2"), "a loss scale to watch in float16"),
         ("2-way tensor parallel", _tensor(layout), "two exchanges a layer; only within a node"),
         ("half the row length", replace(layout, seq=max(1, layout.seq // 2)), "a shorter context"),
     ]
@@ -165,4 +167,5 @@ def _halved(layout: Layout) -> Layout:
 
 
 def _tensor(layout: Layout) -> Layout:
-    return replace(layout, tp=layout.tp * 2, dp=layout.dp // 2) if layout.dp % 2 == 0 else layout
+    splits = layout.dp % 2 == 0 and DEVICES[layout.device].frugal
+    return replace(layout, tp=layout.tp * 2, dp=layout.dp // 2) if splits else layout

@@ -6,9 +6,12 @@ import numpy as np
 import numpy.typing as npt
 
 F64 = npt.NDArray[np.float64]
+I64 = npt.NDArray[np.int64]
 
 _RESAMPLES = 200
 _TAILS = (2.5, 97.5)
+_FEW = 4
+"""Drawn stretches of a kind under which it has no ratio of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +35,7 @@ class Range:
         return Range(self.low + other.low, self.mid + other.mid, self.high + other.high)
 
 
-def per_byte(amounts: F64, sizes: F64, groups: npt.NDArray[np.int64], seed: int) -> Range:
+def per_byte(amounts: F64, sizes: F64, groups: I64, seed: int) -> Range:
     """Return the ratio of two sums over a sample, with its bootstrap range (Efron 1979).
 
     Args:
@@ -47,6 +50,39 @@ def per_byte(amounts: F64, sizes: F64, groups: npt.NDArray[np.int64], seed: int)
     ratios = (weights @ a) / np.maximum(weights @ b, 1)
     low, high = np.percentile(ratios, _TAILS)
     return Range(float(low), float(a.sum() / max(1.0, b.sum())), float(high))
+
+
+def by_kind(amounts: F64, sizes: F64, kinds: I64, totals: F64, groups: I64, seed: int) -> Range:
+    """Return an amount of the whole, of which a sample is known and the bytes of each kind, with its bootstrap range.
+
+    The post-stratified ratio estimator (Cochran 1977, "Sampling techniques", section 5A.9): where kinds of text differ
+    in tokens a byte, it does not matter how much of each kind came into the sample.
+
+    Args:
+        amounts: of each drawn stretch, float64[n].
+        sizes: bytes of each, float64[n].
+        kinds: of each, int64[n], places in ``totals``.
+        totals: bytes of the whole by kind; of a kind of which few stretches were drawn the others' ratio is taken.
+        groups: as for ``per_byte``.
+        seed: of the resampling.
+    """
+    drawn = np.bincount(kinds, minlength=totals.size)
+    own = np.where(drawn >= _FEW, np.arange(totals.size), int(drawn.argmax()))
+    kinds, whole = own[kinds], np.bincount(own, totals, totals.size).astype(np.float64)
+    count = int(groups.max()) + 1
+    place = groups * totals.size + kinds
+    a, b = (np.bincount(place, of, count * totals.size).reshape(count, -1) for of in (amounts, sizes))
+    weights = np.random.default_rng(seed).multinomial(count, np.full(count, 1 / count), _RESAMPLES)
+    low, high = np.percentile(_scaled(weights @ a, weights @ b, whole), _TAILS)
+    mid = _scaled(a.sum(axis=0)[None], b.sum(axis=0)[None], whole)
+    return Range(float(low), float(mid[0]), float(high))
+
+
+def _scaled(a: F64, b: F64, whole: F64) -> F64:
+    """Return the amounts of the whole; of a kind that a resample lacks, by the ratio over all that it has."""
+    over_all = a.sum(axis=1, keepdims=True) / np.maximum(b.sum(axis=1, keepdims=True), 1)
+    ratios = np.where(b > 0, a / np.maximum(b, 1), over_all)
+    return np.asarray(ratios @ whole)
 
 
 def poisson_bounds(count: int) -> tuple[float, float]:

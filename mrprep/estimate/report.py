@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from mrprep.estimate.memory import Layout
+from mrprep.estimate.memory import DEVICES, Layout
 from mrprep.estimate.plans import Corpus, Training
 from mrprep.estimate.ranges import Range
 
@@ -70,15 +70,18 @@ def _fit(found: Training) -> Iterator[str]:
     if devices.count == 1:
         fits = found.memory.total <= devices.room
         yield _line(
-            "fits", f"yes, in {_size(devices.room)}" if fits else f"no, not in {_size(devices.room)}: {_ADVICE}"
+            "fits", f"yes, in {_size(devices.room)}" if fits else f"no, not in {_size(devices.room)}: {_advice(found)}"
         )
     elif not found.splits:
-        yield _line("fits", f"no split over {devices.count} devices of {_size(devices.room)} fits: {_ADVICE}")
+        yield _line("fits", f"no split over {devices.count} devices of {_size(devices.room)} fits: {_advice(found)}")
     for split in found.splits[:_LISTED]:
         yield _line("split", f"{_layout(split.layout)}: {_size(split.memory.total)}, {', '.join(split.reasons)}")
 
 
-_ADVICE = "recompute first, then accumulation, ZeRO, model parallel; a smaller batch or row length last"
+def _advice(found: Training) -> str:
+    if not DEVICES[found.layout.device].frugal:
+        return "a smaller --micro-batch with more --accumulate, then --zero 1 over more --ranks; a smaller model last"
+    return "recompute first, then accumulation, ZeRO, model parallel; a smaller batch or row length last"
 
 
 def _layout(layout: Layout) -> str:

@@ -7,6 +7,7 @@ are drawn by a hash of seed and place.
 
 import heapq
 import random
+from bisect import bisect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -24,6 +25,8 @@ MOST_DRAWN = 32 << 20
 """Bytes of text that are drawn, when no share is given."""
 STRETCH = 1 << 16
 _KEYS = 1 << 64
+_WIDE = (0.01, 0.15, 0.5)
+"""Shares of wide characters between kinds of text: a token of Han holds other bytes than one of Latin script."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -41,6 +44,8 @@ class Take:
     """Which share of its document it is."""
     document: Document = field(compare=False)
     """The stretch as a document of its own."""
+    kind: int = field(compare=False)
+    """How much of it is in wide characters, a place in ``Sample.kinds``."""
 
 
 @dataclass(slots=True)
@@ -57,6 +62,8 @@ class Sample:
     """Documents in what was read."""
     bytes: int
     """Bytes of text in what was read, UTF-8."""
+    kinds: list[int]
+    """The same by kind of text."""
 
 
 def draw(found: Plan, seed: int, share: float | None) -> Sample:
@@ -69,7 +76,7 @@ def draw(found: Plan, seed: int, share: float | None) -> Sample:
     """
     chosen = _chosen(found, seed)
     reservoir = _Reservoir(share)
-    sample = Sample([], 1.0, 1.0, 0, 0)
+    sample = Sample([], 1.0, 1.0, 0, 0, [0] * (len(_WIDE) + 1))
     consumed = _size(chosen)
     with bar(consumed, "sample") as shown:
         for number, unit in enumerate(chosen):
@@ -116,6 +123,7 @@ def _read(span: Span, unit: int, seed: int, reservoir: "_Reservoir", sample: Sam
             sample.documents += item.place.piece == 0
             sample.bytes += size
             for take in _stretches(item, unit, seed, size):
+                sample.kinds[take.kind] += take.size
                 reservoir.add(take)
 
 
@@ -123,13 +131,19 @@ def _stretches(document: Document, unit: int, seed: int, size: int) -> Iterator[
     place, text = document.place, document.text
     name = b"%s\0%s\0%d\0%d" % (place.source.encode(), place.path, place.offset, place.piece)
     if len(text) <= STRETCH:
-        yield Take(xxhash.xxh3_64_intdigest(name, seed), unit, size, 0, 1.0, document)
+        yield Take(xxhash.xxh3_64_intdigest(name, seed), unit, size, 0, 1.0, document, _kind(text, size))
         return
     for at in range(0, len(text), STRETCH):
         part = text[at : at + STRETCH]
         key = xxhash.xxh3_64_intdigest(b"%s\0%d" % (name, at), seed)
         piece = Document(replace(place, piece=1), part)
-        yield Take(key, unit, len(part.encode()), at, len(part) / len(text), piece)
+        of_part = len(part.encode())
+        yield Take(key, unit, of_part, at, len(part) / len(text), piece, _kind(part, of_part))
+
+
+def _kind(text: str, size: int) -> int:
+    """Return the kind of a text: by its share of characters that take three bytes, or half as many of two."""
+    return bisect(_WIDE, (size - len(text)) / 2 / max(1, len(text)))
 
 
 class _Reservoir:

@@ -44,16 +44,17 @@ def splits(model: ModelConfig, base: Layout, devices: int, global_batch: int, ro
 
 
 def _layouts(model: ModelConfig, base: Layout, devices: int, global_batch: int) -> Iterator[Layout]:
-    for tp in _powers(min(_NODE, devices)):
+    alone = base.device == "CPU"  # MindSpore splits models on Ascend only
+    for tp in _powers(1 if alone else min(_NODE, devices)):
         if model.num_attention_heads % tp or model.num_key_value_heads % tp:
             continue
-        for pp in range(1, min(devices // tp, model.num_hidden_layers) + 1):
+        for pp in range(1, (1 if alone else min(devices // tp, model.num_hidden_layers)) + 1):
             dp = devices // (tp * pp)
             if dp * tp * pp != devices or model.num_hidden_layers % pp or global_batch % dp:
                 continue
             rows = global_batch // dp
             for micro in (m for m in _powers(base.micro) if rows % m == 0):
-                for recompute in {False, True} if not base.recompute else {True}:
+                for recompute in {base.recompute, not alone}:
                     yield replace(base, dp=dp, tp=tp, pp=pp, micro=micro, accumulate=rows // micro, recompute=recompute)
 
 

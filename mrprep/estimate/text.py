@@ -3,7 +3,7 @@
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from mrprep.config import Pipeline
 from mrprep.document import Document, MapItem
-from mrprep.estimate.ranges import F64, Range, per_byte
+from mrprep.estimate.ranges import F64, I64, Range, by_kind, per_byte
 from mrprep.estimate.sample import Sample, Take
 from mrprep.stages import clean
 from mrprep.stages import filter as filtering
@@ -24,6 +24,7 @@ from mrprep.tokenizers.train import train
 _ENOUGH = 4_000_000
 """Bytes of text that a vocabulary is trained on."""
 _ALL = 0.9999
+_STRETCHES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +76,18 @@ def measure(sample: Sample, pipeline: Pipeline, seed: int) -> Measured:
         tokenizing = time.process_time()
         counts, id_bytes = _tokens(list(passed.values()), tokenizer)
         ended = time.process_time()
-    columns = _Columns(sample.takes, passed, counts, sample.read_share)
+    columns = _Columns(sample, passed, counts)
     scale = 1 / sample.read_share
     size = Range.exact(sample.bytes * scale)
     documents = Range.exact(sample.documents * scale)
-    kept = columns.ratio(columns.kept, columns.whole, seed) * documents.mid
-    tokens = columns.ratio(columns.tokens, columns.size, seed) * size.mid
+    kept = columns.share_kept(seed) * documents.mid
+    tokens = columns.of_whole(columns.tokens, seed)
     drawn = float(columns.size.sum())
     text = Text(
         documents=documents,
         kept=kept,
         bytes=size,
-        kept_bytes=columns.ratio(columns.kept_bytes, columns.size, seed) * size.mid,
+        kept_bytes=columns.of_whole(columns.kept_bytes, seed),
         tokens=tokens.plus(kept),
         dropped={reason: count / max(1, len(sample.takes)) for reason, count in dropped.most_common()},
         vocab_size=tokenizer.vocab_size,
@@ -99,18 +100,48 @@ def measure(sample: Sample, pipeline: Pipeline, seed: int) -> Measured:
 def _passed(takes: Sequence[Take], pipeline: Pipeline) -> tuple[dict[int, str], Counter[str]]:
     """Return the cleaned texts of the takes that pass, by their indices, and what the others were dropped for."""
     numbers = {id(take.document.place): number for number, take in enumerate(takes)}
-    passed, dropped = dict[int, str](), Counter[str]()
-    for item in _mapped([take.document for take in takes], pipeline):
+    passed, reasons = dict[int, str](), dict[int, str]()
+    for item in _filtered(_cleaned((take.document for take in takes), pipeline), pipeline):
         if isinstance(item, Document):
             passed[numbers[id(item.place)]] = item.text
         else:
-            dropped[item.reason] += 1
-    return passed, dropped
+            reasons[numbers[id(item.document.place)]] = item.reason
+    spared = _spared(takes, reasons)
+    for item in _cleaned((takes[number].document for number in spared), pipeline):
+        passed[numbers[id(item.place)]] = item.text
+    return dict(sorted(passed.items())), Counter(reason for number, reason in reasons.items() if number not in spared)
 
 
-def _mapped(documents: Iterable[Document], pipeline: Pipeline) -> Iterable[MapItem]:
-    if "clean" in pipeline.stages:
-        documents = (item for item in clean.clean(documents, pipeline.clean) if isinstance(item, Document))
+def _spared(takes: Sequence[Take], dropped: Collection[int]) -> set[int]:
+    """Return the dropped takes of longer documents that a build keeps, as far as one can tell.
+
+    The filter judges whole documents. One odd stretch, a page of verse or an index, says little of a book: a long
+    document goes when most of its stretches would, of `_STRETCHES` or more that were drawn.
+    """
+    drawn, lost = Counter[object](), Counter[object]()
+    for number, take in enumerate(takes):
+        drawn[_document(take)] += 1
+        lost[_document(take)] += number in dropped
+
+    def goes(take: Take) -> bool:
+        return drawn[_document(take)] >= _STRETCHES and 2 * lost[_document(take)] > drawn[_document(take)]
+
+    return {number for number in dropped if takes[number].whole < 1 and not goes(takes[number])}
+
+
+def _document(take: Take) -> tuple[object, ...]:
+    place = take.document.place
+    return place.source, place.path, place.offset
+
+
+def _cleaned(documents: Iterable[Document], pipeline: Pipeline) -> Iterator[Document]:
+    if "clean" not in pipeline.stages:
+        yield from documents
+        return
+    yield from (item for item in clean.clean(documents, pipeline.clean) if isinstance(item, Document))
+
+
+def _filtered(documents: Iterable[Document], pipeline: Pipeline) -> Iterable[MapItem]:
     return filtering.filter_documents(documents, pipeline.filter) if "filter" in pipeline.stages else documents
 
 
@@ -152,9 +183,9 @@ def _tokens(texts: Sequence[str], tokenizer: Tokenizer) -> tuple[npt.NDArray[np.
 class _Columns:
     """Of each take: its bytes, its part of a document, and what is left of it."""
 
-    def __init__(
-        self, takes: Sequence[Take], passed: Mapping[int, str], counts: npt.NDArray[np.int64], read_share: float
-    ) -> None:
+    def __init__(self, sample: Sample, passed: Mapping[int, str], counts: I64) -> None:
+        takes = sample.takes
+
         def column(values: Sequence[float]) -> F64:
             return np.array(values, np.float64)
 
@@ -167,8 +198,15 @@ class _Columns:
         self.tokens[where] = counts
         units = np.array([take.unit for take in takes], np.int64)
         alone = np.arange(len(takes), dtype=np.int64)
-        self._groups = alone if read_share > 0.999 else np.unique(units, return_inverse=True)[1]
+        self._groups = alone if sample.read_share > 0.999 else np.unique(units, return_inverse=True)[1]
 
-    def ratio(self, amounts: F64, sizes: F64, seed: int) -> Range:
-        """Return the ratio of two columns with its range."""
-        return per_byte(amounts, sizes, self._groups, seed)
+        self._kinds = np.array([take.kind for take in takes], np.int64)
+        self._totals = column(sample.kinds) / sample.read_share
+
+    def share_kept(self, seed: int) -> Range:
+        """Return the share of the documents that pass."""
+        return per_byte(self.kept, self.whole, self._groups, seed)
+
+    def of_whole(self, amounts: F64, seed: int) -> Range:
+        """Return a column's sum over the whole input."""
+        return by_kind(amounts, self.size, self._kinds, self._totals, self._groups, seed)

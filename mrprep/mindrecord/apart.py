@@ -26,11 +26,11 @@ Rows = list[I64]
 Opened = dict[int, Iterator[I64]]
 """Files that are being read, by the number of the reading."""
 
-_SECONDS = 60
+_SECONDS = 300
 """After which an answer is not waited for any longer."""
 _TOKENS = 1 << 20
 """Of rows in one answer, about."""
-_CRASHED = "MindRecord's library crashed over it, so it is damaged, or its .db belongs to another file"
+_CRASHED = "MindRecord's library crashed or hung over it, so it is damaged, or its .db belongs to another file"
 
 
 class Reader:

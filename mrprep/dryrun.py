@@ -11,14 +11,15 @@ from mrprep.printable import printable
 _LISTED = 10
 
 
-def describe(pipeline: Pipeline, out: Path) -> str:
-    """Return what a build of ``pipeline`` into ``out`` would read, leave aside and do.
+def describe(pipeline: Pipeline, out: Path, url: str | None = None) -> str:
+    """Return what a build of ``pipeline`` into ``out``, and from there to a URL, would read, leave aside and do.
 
     Raises:
         MrprepError: it could not even start.
     """
     found = plan(pipeline.source, out)
-    return "\n".join([*_inputs(found), *_steps(pipeline, out)])
+    upload = [f"upload: {printable(url)}"] if url else []
+    return "\n".join([*_inputs(found), *_steps(pipeline, out), *upload])
 
 
 def _inputs(found: Plan) -> Iterator[str]:

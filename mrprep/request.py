@@ -12,6 +12,7 @@ from mrprep import extras
 from mrprep.builddir.layout import FORMAT, INPUTS, MANIFEST, RUN, work_of
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.builddir.publish import check_ours
+from mrprep.builddir.upload import Standing, torn
 from mrprep.config import Pipeline
 from mrprep.engine.fingerprint import changes, fingerprint
 from mrprep.engine.memory import workers_in
@@ -44,6 +45,8 @@ class RunOptions:
     memory: int | None = None
     """Bytes for all processes together; None: a share of the machine's."""
     executor: Literal["processes", "ray"] = "processes"
+    url: str | None = None
+    """Where the finished build is uploaded to; until then it is made in a directory, as any other."""
     address: str | None = None
     """Of a running Ray cluster; None starts a Ray on this machine. ``jobs`` 0 is as many as it has processors."""
 
@@ -164,9 +167,7 @@ def _finished(request: Request, out: Path, *, overwrite: bool) -> Build | None:
     if not (out / MANIFEST).is_file():
         raise MrprepError(f"{shown} exists and is not a build of mrprep: give another --out")
     build = open_build(out)
-    torn = build.torn()
-    changed = "documents were added to it or removed since" if build.manifest.get("changes") else ""
-    differs = _differs(request, out) or changed or (f"damaged: {torn}" if torn else "")
+    differs = _differs(request.record(), _asked(out)) or _damaged(build.manifest, build.torn())
     if not differs:
         return build
     if not overwrite:
@@ -175,12 +176,53 @@ def _finished(request: Request, out: Path, *, overwrite: bool) -> Build | None:
     return None
 
 
-def _differs(request: Request, out: Path) -> str:
+def settle_url(asked: Mapping[str, Any], standing: Standing, url: str, *, overwrite: bool) -> Mapping[str, Any] | None:
+    """Decide what becomes of what lies at the URL that a build is to be uploaded to.
+
+    Args:
+        asked: record of the request.
+        standing: what lies there.
+        url: for the user.
+        overwrite: whether another build there may be replaced.
+
+    Returns:
+        The manifest when the very build asked for is whole there, else None: it is to be uploaded.
+
+    Raises:
+        MrprepError: another build, or an upload of one that broke off, lies there, without ``overwrite``.
+    """
+    if standing.empty:
+        return None
+    differs = _differs(asked, standing.request)
+    if standing.manifest:
+        differs = differs or _damaged(standing.manifest, torn(standing, standing.manifest))
+    if differs and not overwrite:
+        what = "another build" if standing.manifest else "an unfinished upload of another build"
+        raise MrprepError(
+            f"{printable(url)} holds {what} ({differs}): give another --out, or --overwrite to replace it"
+        )
+    return None if differs else standing.manifest
+
+
+def _asked(out: Path) -> Mapping[str, Any]:
+    """Return the record of the request of a finished build; empty where there is none."""
     try:
-        was = orjson.loads((out / RUN).read_bytes())["request"]
+        asked: Mapping[str, Any] = orjson.loads((out / RUN).read_bytes())["request"]
     except (OSError, ValueError, KeyError):
+        return {}
+    return asked
+
+
+def _damaged(manifest: Mapping[str, Any], torn: str) -> str:
+    changed = "documents were added to it or removed since" if manifest.get("changes") else ""
+    return changed or (f"damaged: {torn}" if torn else "")
+
+
+def _differs(asked: Mapping[str, Any], was: Mapping[str, Any]) -> str:
+    """Return how a request differs from an earlier one, by the records of both."""
+    if not was:
         return "its run.json is gone"
-    now = orjson.loads(orjson.dumps(request.record()))
+    now = orjson.loads(orjson.dumps(asked))
     if was["inputs"] != now["inputs"]:
         return "the inputs are others or have changed"
     if was.get("left_aside") != now["left_aside"]:

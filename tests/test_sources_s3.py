@@ -1,15 +1,18 @@
-"""A source in S3, spoken by moto on loopback: the same build as from a folder."""
+"""S3, spoken by moto on loopback: a source there gives the build of a folder, and a build gets there whole."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from builds import COMMAND, build, hashes
+from builds import COMMAND, build, hashes, kill_when
 from test_engine_executor import wait_for
+
+from mrprep.builddir.layout import UPLOADED
 
 pytest.importorskip("moto")
 s3fs = pytest.importorskip("s3fs")
@@ -64,3 +67,34 @@ def test_mistakes_are_sentences(s3: dict[str, str], tmp_path: Path) -> None:
     assert no_store.returncode == 1
     assert "s3://texts/corpus cannot be listed" in no_store.stderr
     assert "Traceback" not in no_store.stderr
+
+
+def test_a_build_gets_to_s3_though_it_is_killed_on_the_way(s3: dict[str, str], tmp_path: Path, monkeypatch) -> None:
+    for name, value in s3.items():
+        monkeypatch.setenv(name, value)
+    build(CORPUS, tmp_path / "a", *OPTIONS)
+    command = ("build", CORPUS, "--out", "s3://texts/builds/one", "--work", tmp_path / "w", *OPTIONS)
+    journal = tmp_path / "w" / "one.work" / UPLOADED
+    kill_when(lambda: journal.exists() and len(journal.read_bytes().splitlines()) > 4, signal.SIGKILL, *command)
+    store = s3fs.S3FileSystem(key="a", secret="b", endpoint_url=s3["FSSPEC_S3_ENDPOINT_URL"])
+    before = store.find("texts/builds/one")
+    assert "texts/builds/one/upload.json" in before
+    assert "texts/builds/one/manifest.json" not in before
+    noted = len(journal.read_bytes().splitlines()) - 1
+    done = run(s3, *command)
+    assert done.returncode == 0, done.stderr
+    assert f"{noted} were there" in done.stderr
+    store.invalidate_cache()
+    store.get("texts/builds/one", str(tmp_path / "b"), recursive=True)
+    assert hashes(tmp_path / "b") == hashes(tmp_path / "a")
+    assert not any((tmp_path / "w").iterdir())
+    again = run(s3, *command)
+    assert (again.returncode, "holds this very build already" in again.stderr) == (0, True), again.stderr
+
+
+def test_a_place_that_may_not_be_written_is_told_before_the_work(s3: dict[str, str], tmp_path: Path) -> None:
+    done = run(s3, "build", CORPUS, "--out", "s3://no-bucket/one", "--work", tmp_path / "w", *OPTIONS)
+    assert done.returncode == 1
+    assert "s3://no-bucket/one cannot be written" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not any((tmp_path / "w").iterdir())

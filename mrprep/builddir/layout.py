@@ -23,6 +23,10 @@ LOCK = "mrprep.lock"
 INPUTS = "inputs.json"
 CHANGE = "change.json"
 """In the work directory: what a change of a finished build puts in and takes away, until it is done."""
+UPLOAD = "upload.json"
+"""At the URL that a build is uploaded to, until it is whole: whose files lie there."""
+UPLOADED = "uploaded.jsonl"
+"""In the work directory: the files that an upload has sent."""
 FORMAT = 1
 """Version of the build directory; the key ``mrprep`` of a manifest."""
 

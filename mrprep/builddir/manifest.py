@@ -1,6 +1,7 @@
 """The manifest: what a finished build says of itself. Written last, so where it stands the build is whole."""
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from mrprep.builddir.layout import FORMAT, MANIFEST
 from mrprep.builddir.shape import faults
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+
+_SCHEME = re.compile(r"(?:^|/)([A-Za-z][A-Za-z0-9+.-]+:)/(.+)")
+"""A URL after `Path` has taken one of its slashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,19 @@ def open_build(path: Path) -> Build:
         MrprepError: there is none, it is not ours, of a later format, damaged, or names a file outside the build.
     """
     shown = printable(str(path))
-    manifest = _read(path, shown)
+    return Build(path, parsed(_read(path, shown), shown))
+
+
+def parsed(data: bytes, shown: str) -> Mapping[str, Any]:
+    """Return what a manifest says; ``shown`` is the place of its build.
+
+    Raises:
+        MrprepError: it is not ours, of a later format, damaged, or names a file outside the build.
+    """
+    try:
+        manifest = orjson.loads(data)
+    except ValueError as error:
+        raise MrprepError(f"{shown}/{MANIFEST} is damaged ({error}): put it back, or build again") from None
     if not isinstance(manifest, dict) or "mrprep" not in manifest:
         raise MrprepError(f"{shown}/{MANIFEST} was not written by mrprep: name the --out of a build")
     if manifest["mrprep"] != FORMAT:
@@ -79,15 +95,25 @@ def open_build(path: Path) -> Build:
         raise MrprepError(f"{shown} has format {said}, this mrprep reads {FORMAT}: use a matching version")
     if fault := next(faults(manifest), ""):
         raise MrprepError(f"{shown}/{MANIFEST} is damaged ({printable(fault)}): put it back, or build again")
-    return Build(path, manifest)
+    found: Mapping[str, Any] = manifest
+    return found
 
 
-def _read(path: Path, shown: str) -> Any:
+def _read(path: Path, shown: str) -> bytes:
     try:
-        return orjson.loads((path / MANIFEST).read_bytes())
+        return (path / MANIFEST).read_bytes()
     except (FileNotFoundError, NotADirectoryError):
+        if url := url_of(path):
+            raise MrprepError(
+                f"{url} is a URL, and builds are read of a file system alone: copy the build to one with the "
+                "store's own tool (aws s3 cp --recursive, hdfs dfs -get, obsutil cp), and name the copy"
+            ) from None
         raise MrprepError(f"{shown} is not a finished build (no {MANIFEST} in it): name the --out of a build") from None
     except OSError as error:
         raise MrprepError(f"{shown}/{MANIFEST} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    except ValueError as error:
-        raise MrprepError(f"{shown}/{MANIFEST} is damaged ({error}): put it back, or build again") from None
+
+
+def url_of(path: Path) -> str:
+    """Return the URL that was given where a path is wanted, safe to show; empty if it was none."""
+    found = _SCHEME.search(str(path))
+    return printable(f"{found[1]}//{found[2]}") if found else ""

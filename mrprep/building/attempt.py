@@ -10,6 +10,7 @@ from typing import TypeVar
 from mrprep.builddir.layout import LOCK, work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
+from mrprep.building.deliver import uploaded
 from mrprep.config import Pipeline
 from mrprep.engine.cluster import Cluster, Terms
 from mrprep.engine.executor import Executor, Pool
@@ -44,10 +45,16 @@ def made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str
 
 
 def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str, make: Make) -> Build:
-    """Make ``out`` of inputs that are listed already; else as ``made``."""
+    """Make ``out`` of inputs that are listed already; else as ``made``.
+
+    Where the build is whole at the URL it goes to, and no longer at ``out``, nothing is made.
+    """
     request = Request.of(pipeline, found, options, form)
     home = work_of(out)
     with locked(home):
+        if options.url and (there := uploaded(request, out, options.url, overwrite=options.overwrite)):
+            clear(home)
+            return there
         finished = settle(request, out, overwrite=options.overwrite, say=say)
         if finished and options.strict:
             read.refuse_unread([finished.path])

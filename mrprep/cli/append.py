@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from mrprep.request import RunOptions
 
 
-def refuse_placed(out: Path | None, against: Sequence[Path] | None) -> None:
+def refuse_placed(out: str | None, work: Path | None, against: Sequence[Path] | None) -> None:
     """Refuse options that say where an addition goes or what it is compared with: its build says both.
 
     Raises:
@@ -16,8 +16,8 @@ def refuse_placed(out: Path | None, against: Sequence[Path] | None) -> None:
     """
     from mrprep.errors import UsageError
 
-    if out is not None:
-        raise UsageError("--append names the build that grows, and --out another: give one of them")
+    if out is not None or work is not None:
+        raise UsageError("--append names the build that grows, and --out, or --work, another: give one of them")
     if against:
         raise UsageError("--append compares with its build and what that was compared with: leave --against out")
 

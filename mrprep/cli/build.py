@@ -1,11 +1,14 @@
 """``mrprep build``: from a folder of text to audited shards."""
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.target import Work, hand_over, target
 from mrprep.cli.where import Address, Executor, where
 
 Layout = typer.Option(help="flat: input_ids [S+1]; mcore: input_ids, labels, loss_mask, position_ids, actual_seq_len.")
@@ -21,7 +24,11 @@ def build(
         str | None,
         typer.Option(help="A pipeline file, or one of: default, zh-web, en-web, books, raw.  [default: default]"),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Directory to make.  [default: INPUT.build here]")] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(help="Directory to make, or a URL to upload the build to.  [default: INPUT.build here]"),
+    ] = None,
+    work: Work = None,
     tokenizer: Annotated[
         Path | None,
         typer.Option(help="SentencePiece .model, tokenizer.json or tiktoken ranks.  [default: trained on the text]"),
@@ -93,8 +100,6 @@ def build(
         raise UsageError("--shards and --shard-size say the same thing: give one of them")
     if tokenizer is not None and vocab_size is not None:
         raise UsageError("--vocab-size is for training a vocabulary, and --tokenizer gives one: leave one of them out")
-    if out is not None and not out.name:
-        raise UsageError("--out is empty: name a directory to make")
     overrides: dict[str, dict[str, Any]] = {
         "": given(seed=seed, against=absolute(against)),
         "input": given(text=tuple(text_field) if text_field else None, encoding=encoding),
@@ -114,7 +119,7 @@ def build(
     if append is not None:
         from mrprep.cli.append import add, refuse_placed
 
-        refuse_placed(out, against)
+        refuse_placed(out, work, against)
         add(append, inputs or (), pipeline, overrides, evaluation, switches, audit=not no_audit, dry_run=dry_run)
         return
     chosen = decontaminated(load_pipeline(pipeline or "default", overrides), evaluation)
@@ -122,24 +127,19 @@ def build(
         chosen = with_inputs(chosen, inputs)
     if not chosen.source:
         raise UsageError("name an INPUT, or a --pipeline that has a [[source]]")
-    out = out or Path(f"{chosen.source[0].name}.build")
+    folder, url = target(f"{chosen.source[0].name}.build" if out is None else out, work)
     if dry_run:
         from mrprep.dryrun import describe
 
-        print(describe(chosen, out))
+        print(describe(chosen, folder, url))
         return
-    made = _run(chosen, out, switches)
-    if not no_audit:
-        from mrprep.cli.short_audit import print_audit
-
-        print_audit(made, chosen, strict=strict)
+    _run(chosen, folder, replace(switches, url=url), audit=not no_audit)
 
 
-def _run(chosen: Any, out: Path, switches: Any) -> Any:
+def _run(chosen: Any, out: Path, switches: Any, *, audit: bool) -> None:
     from mrprep.building.build import build
+    from mrprep.cli.short_audit import print_audit
     from mrprep.cli.terminal import say
-    from mrprep.summary import text_summary
 
     made = build(chosen, out, switches, say)
-    print(text_summary(made))
-    return made
+    hand_over(made, switches, partial(print_audit, made, chosen, strict=switches.strict) if audit else None)

@@ -7,6 +7,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.target import Out, Work, hand_over, target
 from mrprep.cli.where import Address, Executor, where
 
 
@@ -34,7 +35,8 @@ Threshold = Annotated[
 @app.command(_INPUTS, cls=_Inputs)
 def dedupe(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders and URLs of text.", metavar="INPUT...")],
-    out: Annotated[Path, typer.Option(help="Directory to make.")],
+    out: Annotated[str, Out],
+    work: Work = None,
     form: Annotated[str, typer.Option("--format", help="jsonl or parquet.")] = "jsonl",
     pipeline: Annotated[
         str | None,
@@ -88,7 +90,6 @@ def dedupe(
     from mrprep.config import decontaminated, load_pipeline, only_dedupe, with_inputs
     from mrprep.errors import UsageError
     from mrprep.request import RunOptions
-    from mrprep.summary import text_summary
 
     if form not in ("jsonl", "parquet"):
         raise UsageError(f"--format {form!r} is not known: jsonl or parquet")
@@ -100,6 +101,7 @@ def dedupe(
     chosen = only_dedupe(load_pipeline(pipeline or "default", overrides), maps=pipeline is not None)
     chosen = decontaminated(chosen, absolute(decontaminate) or ())
     chosen = with_inputs(chosen, inputs)
+    folder, url = target(out, work)
     switches = RunOptions(
         **where(jobs, memory, executor, address),
         keep_work=keep_work,
@@ -107,8 +109,9 @@ def dedupe(
         strict=strict,
         hash_inputs=hash_inputs,
         allow_code=allow_code,
+        url=url,
     )
-    print(text_summary(deduplicate(chosen, out, "parquet" if form == "parquet" else "jsonl", switches, say)))
+    hand_over(deduplicate(chosen, folder, "parquet" if form == "parquet" else "jsonl", switches, say), switches)
 
 
 @app.command("curve")

@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mrprep.cli.target import here
+
 if TYPE_CHECKING:
     from mrprep.stages.export import Form
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Write a build as other programs read it.")
 Given = Annotated[Path, typer.Argument(help="A finished build.", metavar="BUILD")]
-Out = Annotated[Path, typer.Option(help="Directory to make.")]
+Out = Annotated[Path, typer.Option(help="Directory to make.", callback=here)]
 Tokens = Annotated[bool, typer.Option("--tokens", help="Add input_ids, by the tokenizer of the build.")]
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mrprep.cli.target import Out, Work, hand_over, target
 from mrprep.cli.where import Address, Executor, where
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make a build of what other programs wrote.")
@@ -19,7 +20,8 @@ def _several() -> None:
 def mindrecord(
     files: Annotated[list[Path], typer.Argument(help="MindRecord files, and folders of them.", metavar="FILES...")],
     tokenizer: Annotated[Path, typer.Option(help="The tokenizer with which they were made.")],
-    out: Annotated[Path, typer.Option(help="Directory to make.")],
+    out: Annotated[str, Out],
+    work: Work = None,
     eod: Annotated[str | None, typer.Option(help="Control piece of it that closes documents.")] = None,
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     layout: Annotated[str | None, typer.Option(help="flat or mcore.")] = None,
@@ -51,7 +53,6 @@ def mindrecord(
     from mrprep.config import command_line_sources, load_pipeline
     from mrprep.plan import plan_mindrecord
     from mrprep.request import RunOptions
-    from mrprep.summary import text_summary
 
     overrides = {
         "": given(seed=seed, stages=(*(("dedupe",) if dedupe else ()), "tokenize", "pack", "shard")),
@@ -61,6 +62,7 @@ def mindrecord(
     }
     chosen = load_pipeline("raw", overrides)
     chosen = chosen.model_copy(update={"source": command_line_sources(files, chosen.input)})
-    found = plan_mindrecord(chosen.source, out)
-    switches = RunOptions(**where(jobs, memory, executor, address), overwrite=overwrite)
-    print(text_summary(import_rows(chosen, found, out, ImportedRows(joined), switches, say)))
+    folder, url = target(out, work)
+    found = plan_mindrecord(chosen.source, folder)
+    switches = RunOptions(**where(jobs, memory, executor, address), overwrite=overwrite, url=url)
+    hand_over(import_rows(chosen, found, folder, ImportedRows(joined), switches, say), switches)

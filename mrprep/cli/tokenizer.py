@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.target import here
 
 AddedTokens = Literal["none", "plain", "all"]
 app = typer.Typer(
@@ -16,7 +17,7 @@ app = typer.Typer(
 @app.command("train")
 def train(
     inputs: Annotated[list[str], typer.Argument(help="Files, folders and URLs of text.", metavar="INPUT...")],
-    out: Annotated[Path, typer.Option(help="The .model file to write.")] = Path("tokenizer.model"),
+    out: Annotated[Path, typer.Option(help="The .model file to write.", callback=here)] = Path("tokenizer.model"),
     vocab_size: Annotated[int | None, typer.Option(help="Pieces.  [default: 32000, fewer for little text]")] = None,
     model_type: Annotated[str | None, typer.Option("--type", help="bpe or unigram.  [default: bpe]")] = None,
     pipeline: Annotated[str, typer.Option(help="A pipeline file, or the name of a shipped one.")] = "default",

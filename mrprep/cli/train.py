@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from mrprep.cli.target import here
+
 Decay = Literal["cosine", "linear", "wsd", "constant"]
 OnSpike = Literal["skip", "stop", "ignore"]
 
@@ -13,9 +15,9 @@ def train(
     builds: Annotated[
         list[Path] | None, typer.Argument(help="Builds; the only one in this directory by default.")
     ] = None,
-    out: Annotated[Path, typer.Option(help="Directory of the run; an unfinished one there is gone on with.")] = Path(
-        "run"
-    ),
+    out: Annotated[
+        Path, typer.Option(help="Directory of the run; an unfinished one there is gone on with.", callback=here)
+    ] = Path("run"),
     mix: Annotated[
         str | None, typer.Option(help="Weight of each build, such as 0.7,0.3.  [default: all rows of all]")
     ] = None,

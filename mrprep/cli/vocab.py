@@ -5,6 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
+from mrprep.cli.target import here
+
 app = typer.Typer(help="Move weights to another vocabulary.", no_args_is_help=True, rich_markup_mode=None)
 _WORDS = {
     "same": "the same text",
@@ -26,7 +28,7 @@ def align(
     old: Annotated[Path, typer.Option("--from", help="Tokenizer file of the weights.")],
     new: Annotated[Path, typer.Option("--to", help="Tokenizer file they are to be for.")],
     weights: Annotated[Path, typer.Option(help="A run, a checkpoint, or a directory of weights.")],
-    out: Annotated[Path, typer.Option(help="Directory to make.")],
+    out: Annotated[Path, typer.Option(help="Directory to make.", callback=here)],
     rows: Annotated[
         Literal["pieces", "mean"],
         typer.Option("--new", help="Rows of new pieces: mean of the old pieces they are made of, or of all."),

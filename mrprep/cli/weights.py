@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from mrprep.cli.target import here
+
 if TYPE_CHECKING:
     from mrprep.conversion.record import Converted
 
 app = typer.Typer(
     rich_markup_mode=None, no_args_is_help=True, help="Take weights of other programs, and give ours to them."
 )
-Out = Annotated[Path, typer.Option(help="Directory to make.")]
+Out = Annotated[Path, typer.Option(help="Directory to make.", callback=here)]
 Against = Annotated[
     Literal["transformers", "stored", "numpy"] | None,
     typer.Option(help="Whose logits ours must equal.  [default: the first of these that can be asked]"),

@@ -28,6 +28,8 @@ LOSSES = 20
 _LOOK = 5.0
 """Seconds between two looks at who is there."""
 _LONGEST_GOODBYE = 20.0
+_STARTS = 3
+"""How often a Ray of our own is started: Ray gives up when a busy machine takes 30 s for it."""
 _LOOPBACK = "127.0.0.1"
 _ONE_MACHINE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Has Ray, on Linux too, listen to 127.0.0.1 alone; else it takes that for the address the machine has outside."""
@@ -98,7 +100,7 @@ class Cluster:
         """Join the cluster, or start one, and compare every machine with this one.
 
         Raises:
-            MrprepError: Ray is not installed, there is no such cluster, or a machine differs.
+            MrprepError: Ray is not installed, there is no such cluster, it does not start, or a machine differs.
         """
         if self._ray is not None:
             return
@@ -112,16 +114,27 @@ class Cluster:
         if self._terms.address:
             _refuse_silent(self._terms.address)
         ray.cloudpickle.register_pickle_by_value(node)
-        try:
-            ray.init(**self._arguments(), logging_level="ERROR", runtime_env={"env_vars": WORKER_ENVIRONMENT})
-        except Exception as error:  # Ray raises just that when a machine is too busy to start it in time
-            at = printable(self._terms.address or _LOOPBACK)
-            said = printable(str(error).strip().partition("\n")[0], 300)
-            raise MrprepError(f"no Ray cluster can be had at {at} ({said}): see docs/cluster.md") from None
+        self._init(ray)
         self._ray = ray
         self._remote = ray.remote(max_retries=0)(node.call_here)
         self._look()
         self._compare()
+
+    def _init(self, ray: Any) -> None:
+        """Connect to the cluster; start one's own anew where Ray gives up."""
+        arguments = self._arguments()
+        for left in reversed(range(1 if self._terms.address else _STARTS)):
+            try:
+                ray.init(**arguments, logging_level="ERROR", runtime_env={"env_vars": WORKER_ENVIRONMENT})
+            except Exception as error:  # Ray raises just that
+                at = printable(self._terms.address or _LOOPBACK)
+                said = printable(str(error).strip().partition("\n")[0], 300)
+                if not left:
+                    raise MrprepError(f"no Ray cluster can be had at {at} ({said}): see docs/cluster.md") from None
+                self._say(f"ray: did not start at {at} ({said}); once more")
+                ray.shutdown()
+            else:
+                return
 
     def _arguments(self) -> dict[str, Any]:
         if self._terms.address:

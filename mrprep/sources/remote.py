@@ -45,7 +45,7 @@ def entries(url: str) -> Iterator[Entry]:
     Raises:
         MrprepError: a package that it needs is missing, or the store does not answer, or denies it.
     """
-    files, root = _opened(url)
+    files, root = opened(url)
     try:
         files.invalidate_cache()
         found = {root: files.info(root)} if files.isfile(root) else files.find(root, detail=True)
@@ -56,7 +56,7 @@ def entries(url: str) -> Iterator[Entry]:
     except FileNotFoundError:
         return
     except Exception as error:
-        _fail(url, "listed", error)
+        fail(url, "listed", error)
 
 
 def open_url(url: str) -> BinaryIO:
@@ -73,7 +73,7 @@ class _File(io.RawIOBase):
 
     def __init__(self, url: str) -> None:
         self._url = url
-        files, path = _opened(url)
+        files, path = opened(url)
         with _failures(url):
             self._file = files.open(path, "rb", block_size=_AHEAD, cache_type="readahead")
 
@@ -113,28 +113,28 @@ class _failures:  # noqa: N801
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, Exception) and not isinstance(error, FileNotFoundError | PermissionError):
-            _fail(self._url, "read", error)
+            fail(self._url, "read", error)
 
 
-def _opened(url: str) -> tuple[Any, str]:
+def opened(url: str) -> tuple[Any, str]:
     """Return the file system of a URL, and its path there.
 
     Raises:
         MrprepError: a package is missing, or no store is called so.
     """
     if not extras.has("remote"):
-        raise MrprepError(f"reading {printable(url)} {extras.advice('remote')}")
+        raise MrprepError(f"{printable(url)} {extras.advice('remote')}")
     from fsspec.core import url_to_fs
 
     try:
         files, path = url_to_fs(url)
     except ImportError as error:
         raise MrprepError(
-            f"reading {printable(url)} needs a package ({printable(str(error))}); pip install 'mrprep[remote]' "
+            f"{printable(url)} needs a package ({printable(str(error))}); pip install 'mrprep[remote]' "
             "brings fsspec and s3fs"
         ) from None
     except Exception as error:
-        _fail(url, "opened", error)
+        fail(url, "opened", error)
     return files, path.rstrip("/") or path
 
 
@@ -142,7 +142,12 @@ def _stamp(info: dict[str, Any]) -> str:
     return next((str(info[name]) for name in _STAMPS if info.get(name) is not None), "")
 
 
-def _fail(url: str, done: str, error: Exception) -> NoReturn:
+def fail(url: str, done: str, error: Exception) -> NoReturn:
+    """Make a sentence of what a store has raised.
+
+    Raises:
+        MrprepError: always.
+    """
     said = printable(str(error).strip().partition("\n")[0] or type(error).__name__, 300)
     raise MrprepError(
         f"{printable(url)} cannot be {done} ({said}): see that the store answers and lets you in; the same command "

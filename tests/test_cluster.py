@@ -90,6 +90,12 @@ def in_environment(values: dict[str, str]) -> Iterator[None]:
     os.environ.update(before)
 
 
+def under_way(process: subprocess.Popen, condition) -> None:
+    """Wait until a build is where it is to be disturbed."""
+    wait_for(lambda: process.poll() is not None or condition(), PATIENCE)
+    assert process.poll() is None, process.stderr.read()
+
+
 def on_ray(nodes) -> tuple[object, ...]:
     return ("--executor", "ray", "--address", nodes.address)
 
@@ -110,7 +116,7 @@ def test_a_node_that_is_lost_costs_nothing_but_time(nodes, source: Path, alone: 
     command = [*COMMAND, "build", source, "--out", out, *OPTIONS, *on_ray(nodes)]
     process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
     read = work_of(out) / "phases" / "read"
-    wait_for(lambda: len(list(read.glob("*.parts"))) == 2 and any(read.glob("?????")), PATIENCE)
+    under_way(process, lambda: len(list(read.glob("*.parts"))) == 2 and any(read.glob("?????")))
     nodes.remove_node(lost, allow_graceful=False)
     assert list(read.glob("*.parts")), "the node was lost in the middle of the phase"
     _, said = process.communicate(timeout=PATIENCE)
@@ -151,8 +157,8 @@ def test_a_stopped_build_leaves_no_ray(number: signal.Signals, source: Path, alo
     command = [*map(str, (*COMMAND, "build", source, "--out", out, *OPTIONS, "--executor", "ray", "--jobs", 2))]
     environment = {**os.environ, "MRPREP_TEST": str(tmp_path), "TMPDIR": f"/tmp/{os.getpid()}-{number:d}"}
     Path(environment["TMPDIR"]).mkdir()
-    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE)
-    wait_for(lambda: any((work_of(out) / "phases" / "read").glob("*.parts")), PATIENCE)
+    process = subprocess.Popen(command, env=environment, start_new_session=True, stderr=subprocess.PIPE, text=True)
+    under_way(process, lambda: any((work_of(out) / "phases" / "read").glob("*.parts")))
     mine = ours(str(tmp_path))
     listening = {c.laddr.ip for each in mine for c in each.net_connections("inet") if c.status == psutil.CONN_LISTEN}
     assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "loopback alone"

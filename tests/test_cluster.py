@@ -163,7 +163,8 @@ def test_a_stopped_build_leaves_no_ray(number: signal.Signals, source: Path, alo
     listening = {c.laddr.ip for each in mine for c in each.net_connections("inet") if c.status == psutil.CONN_LISTEN}
     assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "loopback alone"
     process.send_signal(number)
-    assert process.wait(PATIENCE) == (130 if number == signal.SIGINT else -number)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == (130 if number == signal.SIGINT else -number), said
     wait_for(lambda: not ours(str(tmp_path)), PATIENCE)
     if number == signal.SIGINT:
         assert not list(Path(environment["TMPDIR"]).iterdir())

@@ -8,13 +8,14 @@ from pathlib import Path
 import pytest
 from builds import build
 
-from mrprep.builddir.layout import work_of
+from mrprep.builddir.layout import UPLOADED, work_of
 from mrprep.builddir.manifest import open_build
 from mrprep.builddir.store import Store
 from mrprep.builddir.upload import claim
 from mrprep.building import deliver as delivery
 from mrprep.cli.app import run
 from mrprep.errors import MrprepError
+from mrprep.interop import library
 from mrprep.request import RunOptions
 
 fsspec = pytest.importorskip("fsspec")
@@ -183,6 +184,21 @@ def test_a_build_that_lost_a_file_there_is_another(local: Path, memory, sent: li
         deliver(local)
 
 
+def test_a_kill_after_the_manifest_leaves_nothing_to_do_but_tidy(local: Path, built: Path, memory) -> None:
+    deliver(local, keep_work=True)
+    work_of(local).mkdir()
+    (work_of(local) / "mrprep.lock").touch()
+    (work_of(local) / UPLOADED).write_bytes(b"\n")
+    assert deliver(local) == [f"{URL} holds this very build already"]
+    assert not local.exists()
+    assert not work_of(local).exists()
+    shutil.copytree(built, local)
+    request = json.loads((built / "run.json").read_text())["request"]
+    claim(Store(URL), request, content(built))
+    deliver(local)
+    assert there(memory) == content(built)
+
+
 def test_a_folder_with_a_file_of_the_user_stays(local: Path, memory, sent: list[str]) -> None:
     (local / "notes.txt").write_text("mine")
     deliver(local)
@@ -203,6 +219,13 @@ def test_the_command(built: Path, memory, tmp_path: Path, capsys) -> None:
     assert run([*command, "--seed", "3"]) == 1
     assert "holds another build" in capsys.readouterr().err
     assert not any((tmp_path / "w").iterdir()), "refused before the work"
+
+
+def test_the_library_makes_directories_alone(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(MrprepError, match=f"{URL} is a URL"):
+        library.build(CORPUS, URL)
+    assert not any(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

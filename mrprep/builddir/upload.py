@@ -122,7 +122,6 @@ def upload(build: Build, store: Store, standing: Standing) -> Sent:
         store.delete(name)
     store.put(MANIFEST, build.file(MANIFEST))
     store.delete(UPLOAD)
-    journal.unlink(missing_ok=True)
     sent = [record["bytes"] for name, record in build.files.items() if name not in there]
     return Sent(len(sent), sum(sent), len(there))
 

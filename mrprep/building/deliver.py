@@ -5,7 +5,7 @@ from pathlib import Path
 
 import orjson
 
-from mrprep.builddir.layout import RUN, work_of
+from mrprep.builddir.layout import RUN, UPLOADED, work_of
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
 from mrprep.builddir.publish import retire, strangers
@@ -53,6 +53,7 @@ def deliver(build: Build, url: str, options: RunOptions, say: Callable[[str], No
             sent = upload(build, store, standing)
             before = f", {sent.already:,} were there" if sent.already else ""
             say(f"uploaded to {shown}: {sent.files:,} files, {sent.bytes:,} bytes{before}")
+        (home / UPLOADED).unlink(missing_ok=True)
         if not options.keep_work and not strangers(build):
             retire(build.path, home / "retired")
             discard(home / "retired")

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mrprep.builddir.layout import VERDICT
-from mrprep.builddir.manifest import Build
+from mrprep.builddir.manifest import Build, url_of
 from mrprep.builddir.manifest import open_build as read_manifest
 from mrprep.building.build import build as build_phases
 from mrprep.config import load_pipeline, with_inputs
@@ -182,6 +182,8 @@ def build(
         chosen = with_inputs(chosen, [os.fspath(each) for each in given])
     if not chosen.source:
         raise UsageError("no inputs: name files or folders of text, or a pipeline that has a [[source]]")
+    if url := url_of(Path(out)):
+        raise UsageError(f"{url} is a URL: name a directory (mrprep build uploads to URLs)")
     workers = jobs or len(os.sched_getaffinity(0))
     switches = RunOptions(workers, overwrite=overwrite, strict=strict, allow_code=allow_code)
     made = build_phases(chosen, Path(out), switches, say)

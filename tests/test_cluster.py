@@ -172,6 +172,29 @@ def test_a_stopped_build_leaves_no_ray(number: signal.Signals, source: Path, alo
     assert hashes(out) == hashes(alone)
 
 
+def at_work() -> list[psutil.Process]:
+    """Return the workers of the nodes of this process that are at a call."""
+    found = []
+    for process in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.Error):
+            if process.cmdline()[:1] and process.cmdline()[0].startswith("ray::call_here"):
+                found.append(process)
+    return found
+
+
+def test_a_stopped_build_leaves_a_cluster_idle(nodes, source: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        nodes.add_node(**HERE, num_cpus=1, node_name=name)
+    command = [*COMMAND, "build", source, "--out", tmp_path / "out", *OPTIONS, *on_ray(nodes)]
+    process = subprocess.Popen([*map(str, command)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    under_way(process, lambda: any((work_of(tmp_path / "out") / "phases" / "read").glob("*.parts")) and at_work())
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130, said
+    assert said.endswith("stopped; the same command goes on from here\n")
+    wait_for(lambda: not at_work(), 60)
+
+
 def test_a_machine_that_does_not_see_the_files_is_refused(tmp_path: Path) -> None:
     cluster = Cluster(Terms(None, 1, {}, {str(tmp_path / "gone"): 3}), print)
     with pytest.raises(MrprepError, match=r"does not see .*gone"):

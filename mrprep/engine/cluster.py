@@ -84,17 +84,17 @@ class Cluster:
                 waiting.appendleft(index)
             self._look()
 
-    def close(self) -> None:  # noqa: D102
+    def close(self) -> None:
+        """Leave the cluster, or end one's own: the calls under way end with the program that asked for them.
+
+        They are not cancelled before: Ray 2.60 aborts this process when a cancelled call returns all the same.
+        """
+        self._flying.clear()
         if self._ray is not None:
-            for reference in self._flying:
-                self._ray.cancel(reference, force=True)
-            if self._flying:
-                self._ray.wait(list(self._flying), num_returns=len(self._flying), timeout=_LONGEST_GOODBYE)
-            self._flying.clear()
             self._ray.shutdown()
             self._ray = None
         if self._folder:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            _delete(self._folder)
 
     def _start(self) -> None:
         """Join the cluster, or start one, and compare every machine with this one.
@@ -225,6 +225,14 @@ def _refuse_silent(address: str) -> None:
             f"no Ray cluster answers at {printable(address)} ({printable(str(error))}): give --address as "
             "`ray start --head` shows it, HOST:PORT, or leave it out for this machine alone"
         ) from None
+
+
+def _delete(folder: str) -> None:
+    """Delete the folder of a Ray that is gone; workers may write there for a moment yet."""
+    end = time.monotonic() + _LONGEST_GOODBYE
+    while Path(folder).exists() and time.monotonic() < end:
+        shutil.rmtree(folder, ignore_errors=True)
+        time.sleep(0.1)
 
 
 def _nothing() -> None:

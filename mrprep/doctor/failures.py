@@ -112,7 +112,7 @@ FAILURES = (
     _failure(
         "ranks did not meet",
         r"some processes in the cluster are not successfully spawned|MS_SCHED_PORT is occupied"
-        r"|Failed to connect to the meta server|Address already in use",
+        r"|Failed to connect to the meta server(?! node url)|Address already in use",
         "not all ranks reached the scheduler: its port is taken, a rank died at its start, or addresses differ",
         "give another --master_port, run one job a node at a time, and read the rank log that ends first",
     ),

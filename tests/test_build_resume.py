@@ -40,7 +40,15 @@ def test_another_seed_gives_other_rows(undisturbed: Path, tmp_path: Path) -> Non
     assert mine["text/part-00000.parquet"] == other["text/part-00000.parquet"]
 
 
-@pytest.mark.parametrize("phase", ["read", "dedupe.candidates", "vocabulary", "tokenize", "shard", "digests"])
+@pytest.mark.parametrize(
+    "phase",
+    [
+        "read",
+        "dedupe.candidates",
+        "shard",
+        *(pytest.param(phase, marks=pytest.mark.slow) for phase in ("vocabulary", "tokenize", "digests")),
+    ],
+)
 def test_killed_in_a_phase_it_goes_on_and_ends_with_the_same_bytes(
     phase: str, undisturbed: Path, tmp_path: Path
 ) -> None:

@@ -219,6 +219,7 @@ def test_float16_goes_on_with_its_loss_scale_to_the_last_bit(build, tmp_path):
         assert (again.checkpoint / name).read_bytes() == (whole.checkpoint / name).read_bytes()
 
 
+@pytest.mark.slow
 def test_under_an_msrun_of_the_user_s_own_the_same_command_just_runs(alone, build, tmp_path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

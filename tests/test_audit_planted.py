@@ -94,6 +94,10 @@ def test_shards_without_a_manifest_need_to_be_told(healthy, tmp_path, capsys):
     model = str(healthy / "tokenizer" / "tokenizer.model")
     assert run(["audit", str(folder), "--tokenizer", model, "--column", "ids"]) == 1
     assert "columns of integers: input_ids" in capsys.readouterr().err
+    assert run(["audit", str(folder), "--tokenizer", model, "--eod", "<end>"]) == 1
+    assert "has no piece <end>" in capsys.readouterr().err
+    assert run(["audit", str(healthy), "--eod", "</s>"]) == 2
+    assert "--eod is for shards without a manifest" in capsys.readouterr().err
     (tmp_path / "empty").mkdir()
     assert run(["audit", str(tmp_path / "empty"), "--tokenizer", model]) == 1
 

@@ -20,6 +20,7 @@ from mrprep.errors import MrprepError
 from mrprep.tokenizers import bytelevel, patterns
 from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.family import content, copy_into, family, open_tokenizer
+from mrprep.tokenizers.panics import panics_as_errors
 from mrprep.tokenizers.protocol import Tokenizer
 
 SHARED = Path(os.path.realpath(Path(__file__).resolve().parent.parent / ".." / "shared"))
@@ -218,6 +219,17 @@ def test_unknown_ranks_want_a_pattern(tmp_path: Path) -> None:
     ids = tokenizer.encode_batch([text])[0].tolist()
     assert tokenizer.decode(ids) == text
     assert 1000 not in ids
+    config = {"added_tokens_decoder": {"x": 1, "7": {}, "1500": {"content": "<e>"}}}
+    (tmp_path / "tokenizer_config.json").write_bytes(orjson.dumps(config))
+    assert open_tokenizer(tmp_path / "few.tiktoken", Choices(eod="<e>", pattern="qwen")).eod_id == 1500
+    (tmp_path / "tokenizer_config.json").unlink()
+    for pattern, expected in (("(", "is no regular expression"), (r"(?:a|a)+(?<=b)c", r"fails \(.*begins 'aaaa")):
+        tokenizer = open_tokenizer(tmp_path / "few.tiktoken", Choices(eod="<e>", pattern=pattern))
+        with pytest.raises(MrprepError, match=expected):
+            tokenizer.encode_batch(["a" * 40 + "b"])
+    (tmp_path / "few.tiktoken").write_bytes(b"".join([*lines, b"YWFhYWFhYWE= 99999999999\n"]))
+    with pytest.raises(MrprepError, match="no whole file of ranks"):
+        open_tokenizer(tmp_path / "few.tiktoken", Choices(pattern="qwen"))
     (tmp_path / "few.tiktoken").write_bytes(b"".join(lines[5:]))
     with pytest.raises(MrprepError, match="no whole file of ranks"):
         open_tokenizer(tmp_path / "few.tiktoken", Choices(pattern="qwen"))
@@ -230,10 +242,24 @@ def test_broken_files_get_a_sentence(tmp_path: Path) -> None:
         ('{"a": 1}', "damaged"),
         ('{"model": {"type": "WordPiece", "vocab": {"a": 0}}, "added_tokens": []}', "is a WordPiece model"),
         ('{"model": {"vocab": {"a": 0}, "merges": []}, "decoder": {"type": "ByteLevel"}}', "no piece for some bytes"),
+        ('{"model": {"vocab": {"a": 99999999999}}, "decoder": {"type": "ByteLevel"}}', "damaged"),
+        ('{"model": {"vocab": {"a": 0, "b": 0}}, "decoder": {"type": "ByteLevel"}}', "damaged"),
+        ('{"model": {"vocab": {"a": 0}, "merges": [[1, 2]]}, "decoder": {"type": "ByteLevel"}}', "damaged"),
+        ('{"model": {"vocab": {"a": 0}}, "decoder": {"type": "Sequence"}}', "damaged"),
+        ('{"model": {"vocab": {"a": 0}}, "added_tokens": [{"id": 0, "content": "</s>"}]}', "damaged"),
+        ('{"model": {"type": "Unigram", "unk_id": 7, "vocab": [["a", -1.0]]}}', "damaged"),
     ):
         path.write_text(text)
         with pytest.raises(MrprepError, match=expected):
             open_tokenizer(path)
+
+
+def test_a_panic_is_an_error_like_others() -> None:
+    panic: type[BaseException] = type("PanicException", (BaseException,), {})
+    with pytest.raises(ValueError, match="index out of bounds"), panics_as_errors():
+        raise panic("index out of bounds")
+    with pytest.raises(KeyboardInterrupt), panics_as_errors():
+        raise KeyboardInterrupt
 
 
 def test_a_missing_package_is_named_when_texts_are_encoded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mrprep.audit.subject import Subject
+from mrprep.tokenizers.choices import AS_IT_IS, Choices
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,11 +17,11 @@ class How:
     """Of the sample."""
     tokenizer: Path | None = None
     """That made shards without a manifest."""
+    choices: Choices = AS_IT_IS
+    """How it is to be read."""
     evaluation: tuple[Path, ...] = ()
     """Evaluation files that documents may not hold."""
     against: Subject | None = None
     """A reference that the mix of text is held against."""
-    against_tokenizer: Path | None = None
-    """That made it, where it has no manifest."""
     quick: bool = False
     """Only what takes no second: the first rows of each shard, no checksums, no scan of train, no languages."""

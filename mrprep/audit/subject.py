@@ -10,6 +10,7 @@ from mrprep.errors import MrprepError
 from mrprep.mindrecord.foreign import describe, mindrecord_files
 from mrprep.printable import printable
 from mrprep.tokenizers import family
+from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.of_build import tokenizer_of
 from mrprep.tokenizers.protocol import Tokenizer
 
@@ -97,8 +98,14 @@ def of_shards(path: Path, column: str | None = None) -> Subject:
     return Subject(home, dict(sorted(splits.items())), width, 0, None, column or "", tuple(problems))
 
 
-def open_tokenizer(subject: Subject, given: Path | None, *, checked: bool = False) -> Tokenizer:
-    """Return the tokenizer of a build, or the one given for shards without a manifest; ``checked``: it is our own.
+def open_tokenizer(subject: Subject, given: Path | None, choices: Choices, *, checked: bool = False) -> Tokenizer:
+    """Return the tokenizer of a build, or for shards without a manifest the one given.
+
+    Args:
+        subject: what is audited.
+        given: a tokenizer file.
+        choices: how that is to be read.
+        checked: the tokenizer of the build is our own.
 
     Raises:
         MrprepError: it cannot be opened, or there is none.
@@ -109,7 +116,7 @@ def open_tokenizer(subject: Subject, given: Path | None, *, checked: bool = Fals
         raise MrprepError(
             f"{printable(str(subject.path))} has no manifest of mrprep: name its tokenizer with --tokenizer"
         )
-    return family.open_tokenizer(given)
+    return family.open_tokenizer(given, choices)
 
 
 def _split(file: Path, home: Path) -> str:

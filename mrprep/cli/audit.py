@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mrprep.cli.reading import AddedTokens, Eod, Pattern, choices
+
 
 def audit(
     build: Annotated[
@@ -30,6 +32,9 @@ def audit(
     against: Annotated[Path | None, typer.Option(help="A reference build: is the mix of text still the same?")] = None,
     compare: Annotated[Path | None, typer.Option(help="Another build, put side by side with this one.")] = None,
     tokenizer: Annotated[Path | None, typer.Option(help="Tokenizer that made shards without a manifest.")] = None,
+    eod: Eod = None,
+    added_tokens: AddedTokens = None,
+    pattern: Pattern = None,
     column: Annotated[
         str | None, typer.Option(help="Column of ids of shards without a manifest.  [default: found]")
     ] = None,
@@ -45,10 +50,12 @@ def audit(
     if html is not None:
         _check_page(html)
     subject, reference, other = _subject(build, column), _other(against, column), _other(compare, column)
-    if column is not None and all(each is None or each.build is not None for each in (subject, reference, other)):
-        raise UsageError("--column is for shards without a manifest, and these are builds of mrprep: leave it out")
+    foreign = {"--column": column, "--eod": eod, "--added-tokens": added_tokens, "--pattern": pattern}
+    if all(each is None or each.build is not None for each in (subject, reference, other)):
+        for flag in (flag for flag, value in foreign.items() if value is not None):
+            raise UsageError(f"{flag} is for shards without a manifest, and these are builds of mrprep: leave it out")
     limits = _dealt(_limits(subject, pipeline), ranks, batch)
-    how = How(rows, seed, tokenizer, tuple(evaluation or ()), reference)
+    how = How(rows, seed, tokenizer, choices(eod, added_tokens, pattern), tuple(evaluation or ()), reference)
     found = [judge(each, how, limits) for each in (subject, other) if each is not None]
     print(_told(found, as_json=as_json))
     if html is not None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.reading import Eod
 from mrprep.cli.target import Work, hand_over, target
 from mrprep.cli.where import Address, Executor, where
 
@@ -31,9 +32,9 @@ def build(
     work: Work = None,
     tokenizer: Annotated[
         Path | None,
-        typer.Option(help="SentencePiece .model, tokenizer.json or tiktoken ranks.  [default: trained on the text]"),
+        typer.Option(help="A tokenizer file of any family.  [default: trained on the text]"),
     ] = None,
-    eod: Annotated[str | None, typer.Option(help="Control piece of the tokenizer that closes documents.")] = None,
+    eod: Eod = None,
     vocab_size: Annotated[int | None, typer.Option(help="Pieces of a trained vocabulary.")] = None,
     text_field: Annotated[
         list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from mrprep.cli.reading import AddedTokens, Eod, Pattern
 from mrprep.cli.target import Out, Work, hand_over, target
 from mrprep.cli.where import Address, Executor, where
 
@@ -22,7 +23,9 @@ def mindrecord(
     tokenizer: Annotated[Path, typer.Option(help="The tokenizer with which they were made.")],
     out: Annotated[str, Out],
     work: Work = None,
-    eod: Annotated[str | None, typer.Option(help="Control piece of it that closes documents.")] = None,
+    eod: Eod = None,
+    added_tokens: AddedTokens = None,
+    pattern: Pattern = None,
     seq: Annotated[int | None, typer.Option(help="Tokens a row trains on.  [default: 2048]")] = None,
     layout: Annotated[str | None, typer.Option(help="flat or mcore.")] = None,
     packing: Annotated[str | None, typer.Option(help="concat or bestfit.")] = None,
@@ -56,7 +59,7 @@ def mindrecord(
 
     overrides = {
         "": given(seed=seed, stages=(*(("dedupe",) if dedupe else ()), "tokenize", "pack", "shard")),
-        "tokenize": given(model=tokenizer, add_bos=bos, eod=eod),
+        "tokenize": given(model=tokenizer, add_bos=bos, eod=eod, added_tokens=added_tokens, pattern=pattern),
         "pack": given(seq=seq, layout=layout, packing=packing),
         "shard": given(shards=shards, valid=valid),
     }

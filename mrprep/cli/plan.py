@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.reading import Eod
 
 if TYPE_CHECKING:
     from mrprep.config import Pipeline
@@ -24,6 +25,7 @@ def plan(
     tokenizer: Annotated[
         Path | None, typer.Option(help="A tokenizer file; without one, a vocabulary is trained.")
     ] = None,
+    eod: Eod = None,
     text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
     sample: Annotated[
         float | None,
@@ -72,7 +74,7 @@ def plan(
         raise UsageError(f"--device is {' or '.join(DEVICES)}")
     overrides: dict[str, dict[str, Any]] = {
         "input": given(text=tuple(text_field) if text_field else None),
-        "tokenize": given(model=tokenizer),
+        "tokenize": given(model=tokenizer, eod=eod),
         "pack": given(seq=seq),
     }
     chosen = load_pipeline(pipeline, overrides)

@@ -1,14 +1,14 @@
 """``mrprep tokenizer train|show|compare``."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from mrprep.cli.given import AllowCode
+from mrprep.cli.reading import AddedTokens, Eod, Pattern, choices
 from mrprep.cli.target import here
 
-AddedTokens = Literal["none", "plain", "all"]
 app = typer.Typer(
     help="Train a SentencePiece vocabulary, look at one, or compare some.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -52,16 +52,15 @@ def train(
 def show(
     model: Annotated[Path, typer.Argument(help="A tokenizer file of any family.")],
     text: Annotated[str | None, typer.Option(help="Show how this text is cut into pieces.")] = None,
-    eod: Annotated[str | None, typer.Option(help="Added token that closes documents.")] = None,
-    added_tokens: Annotated[AddedTokens, typer.Option(help="Added tokens that match in texts.")] = "none",
-    pattern: Annotated[str | None, typer.Option(help="How a tiktoken rank file cuts text: a name, or a regex.")] = None,
+    eod: Eod = None,
+    added_tokens: AddedTokens = None,
+    pattern: Pattern = None,
 ) -> None:
     """Say what a vocabulary is: its size, its special ids, what it does to text, and who encodes with it."""
     from mrprep.printable import printable
-    from mrprep.tokenizers.choices import Choices
     from mrprep.tokenizers.family import open_tokenizer
 
-    tokenizer = open_tokenizer(model, Choices(eod, added_tokens, pattern))
+    tokenizer = open_tokenizer(model, choices(eod, added_tokens, pattern))
     for name, value in tokenizer.facts().items():
         print(f"{name:<26} {printable(str(value))}")
     if text is not None:

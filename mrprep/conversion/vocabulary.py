@@ -18,8 +18,9 @@ from mrprep.engine.parts import sync
 from mrprep.errors import MrprepError
 from mrprep.interop.place import new_directory
 from mrprep.printable import printable
-from mrprep.tokenizers.family import copy_into, open_tokenizer
+from mrprep.tokenizers.family import FILES, copy_into, open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
+from mrprep.tokenizers.roles import CONFIG
 from mrprep.training.config_json import read_object
 from mrprep.training.tensors import Stored, open_tensors, write_tensors
 from mrprep.training.weights import ALIGNED, origin_of
@@ -152,8 +153,8 @@ def _special_ids(config: Mapping[str, Any], now: Tokenizer) -> dict[str, Any]:
 
 def _place_tokenizer(file: Path, now: Tokenizer, folder: Path) -> None:
     """Put the new tokenizer in the place of the files of the old one."""
-    for name in ("tokenizer.model", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
-                 "added_tokens.json", "vocab.json", "merges.txt"):  # fmt: skip
+    beside = (CONFIG, "special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt")
+    for name in (*FILES.values(), *beside):
         (folder / name).unlink(missing_ok=True)
     sync(copy_into(file, folder))
     generation = folder / "generation_config.json"

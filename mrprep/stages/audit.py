@@ -77,7 +77,7 @@ def audit(subject: Subject, how: How, options: Options) -> Audited:
         findings.insert(0, integrity(subject.build, wrong))
         subject, problems = without(subject, wrong)
     try:
-        tokenizer = open_tokenizer(subject, how.tokenizer, checked=how.quick)
+        tokenizer = open_tokenizer(subject, how.tokenizer, how.choices, checked=how.quick)
     except MrprepError as error:
         if subject.build is None:
             raise
@@ -102,7 +102,7 @@ def _look_wider(subject: Subject, how: How, options: Options, checks: Checks) ->
     except MrprepError as error:
         yield str(error)
     if how.against is not None and checks.reference:
-        tokenizer = open_tokenizer(how.against, how.against_tokenizer or how.tokenizer)
+        tokenizer = open_tokenizer(how.against, how.tokenizer, how.choices)
         reference, problems = _sound(how.against)
         yield from problems
         yield from _show(reference, tokenizer, how, [checks.reference], splits=("train",))

@@ -13,14 +13,17 @@ from mrprep.tokenizers.rank_file import is_merges
 from mrprep.tokenizers.roles import CONFIG
 from mrprep.tokenizers.sentencepiece import open_sentencepiece
 from mrprep.tokenizers.tiktoken import open_tiktoken
+from mrprep.tokenizers.yttm import open_yttm
+from mrprep.tokenizers.yttm_file import is_yttm
 
-Family = Literal["sentencepiece", "huggingface", "tiktoken", "merges"]
+Family = Literal["sentencepiece", "huggingface", "tiktoken", "merges", "youtokentome"]
 
 FILES: dict[Family, str] = {
     "sentencepiece": "tokenizer.model",
     "huggingface": "tokenizer.json",
     "tiktoken": "ranks.tiktoken",
     "merges": "vocab.bpe",
+    "youtokentome": "tokenizer.yttm",
 }
 """Under which name a build holds its copy of the file."""
 _HEAD = 4096
@@ -37,6 +40,8 @@ def family(path: Path) -> Family:
         return "huggingface"
     if is_merges(head):
         return "merges"
+    if is_yttm(head):  # before tiktoken: its first line could be a rank in base64
+        return "youtokentome"
     return "tiktoken" if re.match(rb"(?:[A-Za-z0-9+/]{4})*[A-Za-z0-9+/=]{4} \d+\r?\n", head) else "sentencepiece"
 
 
@@ -57,6 +62,8 @@ def open_tokenizer(path: Path, choices: Choices = AS_IT_IS, *, checked: bool = F
         return open_huggingface(path, choices)
     if found in ("tiktoken", "merges"):
         return open_tiktoken(path, choices)
+    if found == "youtokentome":
+        return open_yttm(path, choices)
     return open_sentencepiece(path, eod=choices.eod, checked=checked)
 
 
@@ -89,6 +96,6 @@ def _files(path: Path) -> dict[str, Path]:
     found = family(path)
     files = {FILES[found]: path}
     config = path.with_name(CONFIG)
-    if found != "sentencepiece" and config.is_file():
+    if found not in ("sentencepiece", "youtokentome") and config.is_file():
         files[CONFIG] = config
     return files

@@ -17,6 +17,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.tokenizers import bytelevel
 from mrprep.tokenizers.model_file import SPACE, read_bytes
+from mrprep.tokenizers.protocol import MOST_IDS
 
 _LOSING = {"Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
 
@@ -128,7 +129,7 @@ def read_hf(path: Path) -> HfFile:
         content = orjson.loads(data)
         file = HfFile(path, hashlib.sha256(data).hexdigest(), content)
         unfit = _unfit(file)
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError):
+    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError, RuntimeError):
         raise MrprepError(
             f"{printable(str(path))} is no tokenizer.json, or a damaged one: download it again, or name another"
         ) from None
@@ -139,9 +140,7 @@ def read_hf(path: Path) -> HfFile:
 
 def _unfit(file: HfFile) -> str:
     """Return a clause on what of a file is not served here, or an empty string; touches all that is read later."""
-    ids = [*file.vocab.values(), *(token["id"] for token in file.added.values())]
-    if not ids or min(ids) < 0 or (file.unknown is None and file.merges is None):
-        return "has no pieces"
+    _check_values(file)
     checks = {
         f"is a {printable(file.model_type)} model": file.model_type not in ("bpe", "unigram"),
         "writes spaces neither in GPT-2's letters nor as U+2581": file.writing is None,
@@ -154,6 +153,28 @@ def _unfit(file: HfFile) -> str:
         ),
     }
     return next((clause for clause, holds in checks.items() if holds), "")
+
+
+def _check_values(file: HfFile) -> None:
+    """Raise ValueError, or what a wrong type leads to, unless ids, pieces and merges can be what they are read as."""
+    added = {token["id"]: text for text, token in file.added.items()}
+    texts = {token: piece for piece, token in file.vocab.items()}
+    ids = {*texts, *added}
+    whole = (
+        ids
+        and all(type(token) is int and 0 <= token < MOST_IDS for token in ids)
+        and len(added) == len(file.added)
+        and len(texts) == len(file.vocab)
+        and all(texts.get(token, text) == text for token, text in added.items())
+        and all(type(part) is str for pair in file.merges for part in pair)
+        and (file.unknown is None or file.unknown in texts)
+    )
+    if not whole:
+        raise ValueError
+    if file.model_type == "unigram":
+        "".join(piece for piece, _ in file.model["vocab"])
+        sum(score for _, score in file.model["vocab"])
+    file.add_dummy_prefix, file.normalization, file.removes_whitespace  # noqa: B018  they read the rest
 
 
 def _flat(part: Any) -> Any:

@@ -16,6 +16,7 @@ from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.encoder import Encode, Encoder
 from mrprep.tokenizers.hf_file import HfFile, read_hf
 from mrprep.tokenizers.listed import Listed
+from mrprep.tokenizers.panics import panics_as_errors
 from mrprep.tokenizers.protocol import Tokenizer
 from mrprep.tokenizers.roles import Roles, read_config, roles
 
@@ -81,7 +82,8 @@ def _load(path: Path, content: bytes) -> Encode:
     from tokenizers import Tokenizer as Backend
 
     try:
-        backend = Backend.from_buffer(content)
+        with panics_as_errors():
+            backend = Backend.from_buffer(content)
     except ValueError as error:
         raise MrprepError(
             f"{printable(str(path))} cannot be opened by tokenizers ({printable(str(error), 200)}): "

@@ -10,6 +10,8 @@ import numpy.typing as npt
 Ids = npt.NDArray[np.int32]
 Offsets = npt.NDArray[np.int64]
 
+MOST_IDS = 1 << 24
+"""Ids of a vocabulary are below it; a file that has larger ones is damaged."""
 PieceKind = Literal["normal", "control", "byte", "user_defined", "unknown", "unused"]
 """``byte``: one byte of a character that has no piece. ``unused``: an id that neither a text nor we ever write."""
 

@@ -16,6 +16,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.tokenizers import bytelevel
 from mrprep.tokenizers.model_file import read_bytes
+from mrprep.tokenizers.protocol import MOST_IDS
 
 BESIDE = ("encoder.json", "gpt2_encoder.json", "vocab.json")
 """Files that may stand beside a ``vocab.bpe`` and give its ids in full; they are checked, not needed."""
@@ -40,8 +41,7 @@ def read_ranks(path: Path) -> RankFile:
         ranks = _merged(data) if is_merges(data) else _ranked(data)
     except (ValueError, KeyError, TypeError, binascii.Error):
         ranks = {}
-    whole = len(set(ranks.values())) == len(ranks) and all(bytes([byte]) in ranks for byte in range(256))
-    if not whole:
+    if not _whole(ranks):
         raise MrprepError(
             f"{printable(str(path))} is no whole file of ranks (a line `base64 rank` a piece, each rank once, all 256 "
             "bytes): download it again, or name another tokenizer"
@@ -49,6 +49,13 @@ def read_ranks(path: Path) -> RankFile:
     if is_merges(data):
         _check_beside(path, ranks)
     return RankFile(hashlib.sha256(data).hexdigest(), ranks)
+
+
+def _whole(ranks: Mapping[bytes, int]) -> bool:
+    used = set(ranks.values())
+    if len(used) < len(ranks) or not all(bytes([byte]) in ranks for byte in range(256)):
+        return False
+    return min(used) >= 0 and max(used) < MOST_IDS
 
 
 def is_merges(data: bytes) -> bool:

@@ -9,6 +9,7 @@ import orjson
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+from mrprep.tokenizers.protocol import MOST_IDS
 
 CONFIG = "tokenizer_config.json"
 """Beside a ``tokenizer.json`` it names the tokens that close, open and fill."""
@@ -25,16 +26,6 @@ PAD_NAMES = (
     "<|extra_0|>",
 )
 BOS_NAMES = ("<|begin_of_text|>", "<|startoftext|>", "<s>", "<bos>", "<BOS>", "[BOS]", "<｜begin▁of▁sentence｜>")
-PAD_NAMES = (
-    "<pad>",
-    "<PAD>",
-    "[PAD]",
-    "<|pad|>",
-    "<|padding|>",
-    "<|finetune_right_pad_id|>",
-    "<｜▁pad▁｜>",
-    "<|extra_0|>",
-)
 _SHOWN = 6
 
 
@@ -94,6 +85,14 @@ def read_config(folder: Path) -> dict[str, Any]:
     if not isinstance(content, dict):
         raise MrprepError(f"{printable(str(path))} is no JSON object: mend it, or take it away")
     return content
+
+
+def added_by_config(config: Mapping[str, Any]) -> dict[str, int]:
+    """Return the ids of the added tokens that a configuration lists; entries that are none are left out."""
+    listed = config.get("added_tokens_decoder")
+    rows = listed.items() if isinstance(listed, dict) else ()
+    found = {_content(token): int(i) for i, token in rows if i.isdecimal()}
+    return {text: token for text, token in found.items() if text is not None and token < MOST_IDS}
 
 
 def _content(token: Any) -> str | None:

@@ -17,10 +17,11 @@ from mrprep.printable import printable
 from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.encoder import Encode, Encoder
 from mrprep.tokenizers.listed import Listed
+from mrprep.tokenizers.panics import panics_as_errors
 from mrprep.tokenizers.patterns import ENCODINGS, Encoding
 from mrprep.tokenizers.protocol import PieceKind, Pieces, Tokenizer
 from mrprep.tokenizers.rank_file import RankFile, read_ranks
-from mrprep.tokenizers.roles import read_config, roles
+from mrprep.tokenizers.roles import added_by_config, read_config, roles
 
 _ASCII = 0x80
 
@@ -74,9 +75,8 @@ def _encoding(path: Path, file: RankFile, choices: Choices) -> Encoding:
 
 def _with_config(encoding: Encoding, file: RankFile, config: Mapping[str, Any], eod: str | None) -> Encoding:
     """Add the tokens of a configuration; where none are known at all, the EOD that was asked for, as the next id."""
-    listed = config.get("added_tokens_decoder")
-    listed = listed if isinstance(listed, dict) else {}
-    told = {str(token["content"]): int(i) for i, token in listed.items() if int(i) not in file.ranks.values()}
+    used = set(file.ranks.values())
+    told = {text: token for text, token in added_by_config(config).items() if token not in used}
     specials = {**encoding.specials, **told}
     if not specials and eod:
         specials = {eod: 1 + max(file.ranks.values())}
@@ -100,9 +100,10 @@ def _load(path: Path, file: RankFile, encoding: Encoding, matched: Mapping[str, 
     import tiktoken
 
     try:
-        backend = tiktoken.Encoding(
-            "mrprep", pat_str=encoding.pattern, mergeable_ranks=dict(file.ranks), special_tokens=dict(matched)
-        )
+        with panics_as_errors():
+            backend = tiktoken.Encoding(
+                "mrprep", pat_str=encoding.pattern, mergeable_ranks=dict(file.ranks), special_tokens=dict(matched)
+            )
     except ValueError as error:
         raise MrprepError(
             f"the pattern of {printable(str(path))} is no regular expression ({printable(str(error), 200)}): mend it"

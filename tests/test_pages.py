@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from html_tree import read_html
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mrprep.pages.axis import axis
@@ -16,7 +16,7 @@ from mrprep.pages.chart import Caption
 from mrprep.pages.heat import heat_map
 from mrprep.pages.html import Html, tag, text
 from mrprep.pages.lines import Mark, Series, line_chart, thin
-from mrprep.pages.numbers import duration, log_ticks, percent, short, size, ticks
+from mrprep.pages.numbers import apart, duration, log_ticks, percent, short, size, ticks
 from mrprep.pages.page import Card, cards, excerpt, facts, foldable, note, page, section, side_by_side, table
 
 EVIL = "</title></style><script>alert('1')</script>\"><img src=x onerror=y>&amp;"
@@ -61,6 +61,7 @@ def test_a_page_is_well_formed_and_data_stays_text():
     assert "script" not in tree.all("style")[0].text
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_no_text_breaks_a_page(evil):
     tree = read_html(whole_page(evil))
@@ -114,7 +115,10 @@ def test_numbers_are_short():
     assert [short(x) for x in (0, 7, 0.001234, 12.345, 1234, 9999.6, 12_345, 4.56e6, 999_999, math.nan)] == [
         "0", "7", "0.00123", "12.3", "1,234", "10,000", "12.3k", "4.56M", "1M", "–",
     ]  # fmt: skip
-    assert [percent(x) for x in (0, 0.0004, 0.013, 0.62)] == ["0 %", "0.04 %", "1.3 %", "62 %"]
+    assert apart([10.41, 10.42, 10.43]) == ["10.41", "10.42", "10.43"]
+    assert apart([12_310, 12_320]) == ["12,310", "12,320"]
+    assert apart([0.1, 1, 10_000]) == ["0.1", "1", "10k"]
+    assert [percent(x) for x in (0, 2e-6, 0.0004, 0.013, 0.62)] == ["0 %", "under 0.01 %", "0.04 %", "1.3 %", "62 %"]
     assert [duration(x) for x in (0.42, 41, 185, 7500, 273_600)] == [
         "0.42 s", "41 s", "3 min 05 s", "2 h 05 min", "3 d 4 h",
     ]  # fmt: skip

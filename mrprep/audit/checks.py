@@ -121,6 +121,7 @@ class Checks:
             groups=self._frequency.groups,
             bytes_per_token=self._mix.bytes_per_token,
             scripts=self._mix.scripts,
+            all_scripts=self._mix.all_scripts,
             languages=self._languages.shares,
             document_bytes=self._lengths.document_bytes,
             row_documents=self._lengths.row_documents,

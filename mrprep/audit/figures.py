@@ -50,6 +50,8 @@ class Figures:
     """By source."""
     scripts: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Source -> script -> share of its letters."""
+    all_scripts: Mapping[str, float] = field(default_factory=dict)
+    """Script -> share of the letters of all sources, the largest first."""
     languages: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """Source -> language -> share of its rows."""
     document_bytes: Histogram | None = None

@@ -86,6 +86,11 @@ class Mix:
         """Source -> script -> share of its letters, without those that it has none of."""
         return {name: _shares(self._letters(self._kinds[name])) for name in self.bytes_per_token}
 
+    @property
+    def all_scripts(self) -> dict[str, float]:
+        """Script -> share of the letters of all sources."""
+        return _shares(self._letters(np.sum(list(self._kinds.values()), axis=0))) if self._kinds else {}
+
     def _letters(self, kinds: np.ndarray[tuple[int], np.dtype[np.int64]]) -> dict[str, int]:
         return {script: int(kinds[list(of)].sum()) for script, of in _SCRIPTS.items()}
 
@@ -105,7 +110,7 @@ class Mix:
             "" if level == "ok" else f"the vocabulary does not fit {worst}: train one on this text, or leave it out",
             () if level == "ok" else tuple(self._examples[worst]),
         )
-        total = _shares(self._letters(np.sum(list(self._kinds.values()), axis=0))) if self._kinds else {}
+        total = self.all_scripts
         yield Finding(
             "script-mix",
             "ok",

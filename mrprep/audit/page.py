@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
 from mrprep.audit.block import Example
-from mrprep.audit.compare import cell, differs, name, pairs
+from mrprep.audit.compare import Pair, cell, differs, name, pairs
 from mrprep.audit.figures import Figures, Heat, Histogram
 from mrprep.audit.finding import Finding
 from mrprep.audit.report import Audited, by_level
 from mrprep.pages.bars import bar_table, histogram, parts_bar
-from mrprep.pages.chart import Caption
+from mrprep.pages.chart import COLORS, Caption
 from mrprep.pages.heat import heat_map
 from mrprep.pages.html import Html, tag
 from mrprep.pages.lines import Series, line_chart
@@ -27,6 +27,8 @@ _NOTABLE = 100.0
 """Thousandths of a bit: noise and small differences stay pale."""
 _ROWS = 16
 """Sources that a figure shows."""
+_SEEN = 0.001
+"""Share of a source that a script or language must have to get a column."""
 
 
 def audit_page(audited: Audited) -> str:
@@ -45,16 +47,22 @@ def audit_page(audited: Audited) -> str:
 
 def comparison_page(one: Audited, other: Audited) -> str:
     """Return the page of two audits."""
-    rows = sorted(pairs(one, other), key=lambda pair: not differs(pair))
-    told = [(check, cell(a), cell(b), "differs" if differs((check, a, b)) else "") for check, a, b in rows]
+    found = pairs(one, other)
+    unlike, like = [pair for pair in found if differs(pair)], [pair for pair in found if not differs(pair)]
     return page(
         f"{name(one)} and {name(other)}",
         f"{one.rows:,} and {other.rows:,} rows sampled",
         cards(*(_card(audited) for audited in (one, other))),
-        section("Checks", table(["check", name(one), name(other), ""], told, numbers=(1, 2))),
-        section("Tokens by rank", _curves([(name(one), one.figures), (name(other), other.figures)])),
+        section("Checks that differ", _checks(one, other, unlike) if unlike else note("None differs.")),
+        foldable(f"{len(like)} checks of the same level", _checks(one, other, like)),
+        section("Figures of both", _curves([(name(one), one.figures), (name(other), other.figures)])),
         *(section(f"Figures of {name(audited)}", *_figures(audited.figures, curve=False)) for audited in (one, other)),
     )
+
+
+def _checks(one: Audited, other: Audited, of: Sequence[Pair]) -> Html:
+    rows = [(check, cell(a), cell(b)) for check, a, b in of]
+    return table(["check", name(one), name(other)], rows, numbers=(1, 2))
 
 
 def _cards(audited: Audited) -> Iterator[Card]:
@@ -106,8 +114,8 @@ def _figures(figures: Figures, *, curve: bool = True) -> Iterator[Html]:
         top = Caption("The most frequent tokens", "▁ stands for a space", "piece", "share of the text")
         yield side_by_side(_curves([("", figures)]), bar_table(top, figures.top, percent))
     lengths = [
-        _lengths("Lengths of documents", figures.document_bytes, "bytes", "documents", log=True),
-        _lengths("Documents a row", figures.row_documents, "documents", "rows", log=False),
+        _lengths("Lengths of documents", figures.document_bytes, "bytes", "documents"),
+        _lengths("Documents a row", figures.row_documents, "documents", "rows"),
     ]
     if any(lengths):
         yield side_by_side(*filter(None, lengths))
@@ -128,11 +136,12 @@ def _curves(of: Sequence[tuple[str, Figures]]) -> Html:
     return line_chart(caption, series, log_x=True, log_y=True)
 
 
-def _lengths(title: str, held: Histogram | None, unit: str, of: str, *, log: bool) -> Html | None:
+def _lengths(title: str, held: Histogram | None, unit: str, of: str) -> Html | None:
+    """Return a histogram whose bars double in range; what begins at 0 is drawn as wide as the others."""
     if held is None:
         return None
-    edges = [max(edge, 8.0) for edge in held.edges] if log else list(held.edges)
-    return histogram(Caption(title, "", unit, of), edges, held.counts, log_x=log)
+    edges = [edge or held.edges[1] / 2 for edge in held.edges]
+    return histogram(Caption(title, "", unit, of), edges, held.counts, log_x=True)
 
 
 def _by_source(figures: Figures) -> Iterator[Html]:
@@ -140,27 +149,17 @@ def _by_source(figures: Figures) -> Iterator[Html]:
     if ratios:
         told = "how much text a token holds: low where the vocabulary does not fit"
         yield bar_table(Caption("Bytes a token", told, "source", "bytes"), ratios)
-    whole = _joined(figures)
-    if whole:
-        yield parts_bar(Caption("Scripts", "letters by script, all sources by their tokens"), whole)
+    if figures.all_scripts:
+        yield parts_bar(
+            Caption("Scripts", "letters by script, of all sources"), list(figures.all_scripts.items())[:COLORS]
+        )
     for title, shares in (("Scripts by source", figures.scripts), ("Languages by source", figures.languages)):
         names = list(shares)[:_ROWS]
-        columns = sorted({kind for source in names for kind in shares[source]}, key=lambda kind: -_sum(shares, kind))[
-            :8
-        ]
+        seen = {kind for source in names for kind, share in shares[source].items() if share >= _SEEN}
+        columns = sorted(seen, key=lambda kind: -_sum(shares, kind))[:8]
         if columns:
             values = [[shares[source].get(kind) for kind in columns] for source in names]
             yield heat_map(Caption(title, "", "", "source"), names, columns, values, shown=percent, most=1.0)
-
-
-def _joined(figures: Figures) -> list[tuple[str, float]]:
-    """Return scripts over all sources, by their tokens; up to six."""
-    total: dict[str, float] = {}
-    for source, scripts in figures.scripts.items():
-        tokens = figures.groups[source].tokens if source in figures.groups else 0
-        for script, share in scripts.items():
-            total[script] = total.get(script, 0.0) + share * tokens
-    return sorted(total.items(), key=lambda item: -item[1])[:6]
 
 
 def _sum(shares: Mapping[str, Mapping[str, float]], kind: str) -> float:

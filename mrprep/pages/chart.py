@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mrprep.pages.axis import Axis
 from mrprep.pages.html import Html, join, tag
-from mrprep.pages.numbers import short
+from mrprep.pages.numbers import apart
 
 COLORS = 6
 """Colours of series, ``--c0`` and so on in ``page.css``; more begin anew."""
@@ -69,14 +69,15 @@ def _key(key: Key) -> str:
 def grid(x: Axis | None, y: Axis | None) -> Html:
     """Return lines and marks of the axes that are given."""
     parts: list[Html] = []
-    for mark in y.ticks() if y else ():
+    heights, widths = y.ticks() if y else [], x.ticks() if x else []
+    for mark, told in zip(heights, apart(heights), strict=True):
         at = percents(1 - y.place(mark)) if y else ""
         parts += [
             tag("line", x1="0", x2="100%", y1=at, y2=at, class_="grid"),
-            tag("text", short(mark), x="-8", y=at, dy="0.32em", text_anchor="end"),
+            tag("text", told, x="-8", y=at, dy="0.32em", text_anchor="end"),
         ]
-    for mark in x.ticks() if x else ():
-        parts.append(tag("text", short(mark), x=percents(x.place(mark) if x else 0), y="100%", dy="1.6em"))
+    for mark, told in zip(widths, apart(widths), strict=True):
+        parts.append(tag("text", told, x=percents(x.place(mark) if x else 0), y="100%", dy="1.6em"))
     parts.append(tag("line", x1="0", x2="100%", y1="100%", y2="100%", class_="axis"))
     return tag("g", *parts, class_="marks", aria_hidden="true")
 

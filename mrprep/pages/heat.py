@@ -44,4 +44,4 @@ def _cell(value: float | None, full: float, shown: Callable[[float], str]) -> Ht
     if value is None:
         return tag("td")
     share = min(1.0, max(0.0, value / full))
-    return tag("td", shown(value), style=f"--heat:{100 * share:.0f}%", class_="much" if share > 0.55 else None)
+    return tag("td", shown(value), style=f"--heat:{100 * share:.0f}%")

@@ -1,8 +1,10 @@
 """Numbers as a reader takes them in: 1,234 and 12.3k, 41 s and 2 h 05 min, and round marks for axes."""
 
 import math
+from collections.abc import Sequence
 
 _SHORT = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_DECIMALS = 12
 
 
 def short(value: float) -> str:
@@ -15,9 +17,19 @@ def short(value: float) -> str:
     return f"{value / factor:.3g}{unit}" if abs(value) < 999.5e12 else f"{value:.2e}"
 
 
+def apart(values: Sequence[float]) -> list[str]:
+    """Return different numbers as short texts that are not the same: 10.41 and 10.42, where three digits say 10.4."""
+    told, decimals = [short(value) for value in values], 0
+    while len(set(told)) < len(set(values)) and decimals < _DECIMALS:
+        told, decimals = [f"{value:,.{decimals}f}" for value in values], decimals + 1
+    return told
+
+
 def percent(share: float) -> str:
-    """Return a share in per cent: 0.04 %, 1.3 %, 62 %."""
+    """Return a share in per cent: 0.04 %, 1.3 %, 62 %, "under 0.01 %"."""
     value = 100 * share
+    if 0 < abs(value) < 0.01:
+        return "under 0.01 %"
     if abs(value) >= 10 or value == 0:
         return f"{value:.0f} %"
     return f"{value:.1f} %" if abs(value) >= 1 else f"{value:.2g} %"

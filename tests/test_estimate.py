@@ -158,12 +158,12 @@ def test_a_7b_model_has_16_bytes_a_parameter_of_fp32_state() -> None:
 
 @pytest.mark.parametrize(
     ("name", "micro", "measured"),
-    [("tiny", 1, 1323), ("tiny", 2, 1849), ("10m", 1, 2881), ("10m", 2, 4464), ("100m", 1, 6574)],
+    [("tiny", 1, 1323), ("tiny", 2, 1849), ("10m", 1, 2881), ("10m", 2, 4464), ("100m", 1, 7163)],
 )
 def test_a_cpu_holds_what_our_trainer_was_seen_to_hold(name: str, micro: int, measured: float) -> None:
     """Peak RSS in MB of a rank over 4 steps, measured 2026-11-30: vocabulary 32,000, rows of 512 tokens.
 
-    With the output layer in slices, 10m at 2 over 2 steps; 100m before that, and not again since.
+    10m at 2 over 2 steps, 100m over one; 100m was measured after the factors were fitted to the others.
     """
     found = memory(preset(name, 32_000, 512), Layout(512, micro, device="CPU"))
     assert found.total / 1e6 == pytest.approx(measured, rel=0.2)

@@ -68,6 +68,7 @@ def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -
     found = Plan(listings, unit, tuple(cut(listings, unit)))
     if strict:
         _refuse_unreadable(listings)
+    _refuse_nowhere(listings)
     if not found.files:
         raise MrprepError(_nothing(listings))
     return found
@@ -108,6 +109,14 @@ def _refuse_unreadable(listings: Sequence[Listing]) -> None:
         for item in listing.skipped:
             if item.kind in UNREAD:
                 raise MrprepError(f"{printable(item.path)} {item.reason} (--strict stops at what cannot be read)")
+
+
+def _refuse_nowhere(listings: Sequence[Listing]) -> None:
+    """Refuse URLs without a file below them: stores do not tell an empty folder from none."""
+    for listing in listings:
+        if listing.source.url and not listing.files and not listing.skipped:
+            shown = printable(listing.source.place)
+            raise MrprepError(f"{shown} does not exist, or holds no file: name a URL with text below it")
 
 
 def _check(source: Source, out: Path | None) -> None:

@@ -281,4 +281,5 @@ def clear(work: Path) -> None:
     """Delete what a finished build has left in its work directory; the lock stays with its holder."""
     for name in ("phases", "out", "retired"):
         discard(work / name)
-    (work / INPUTS).unlink(missing_ok=True)
+    for path in (work / INPUTS, (work / INPUTS).with_suffix(".tmp")):
+        path.unlink(missing_ok=True)

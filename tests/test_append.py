@@ -180,6 +180,12 @@ def test_other_options_are_refused_by_name(old: Path, asked: Any, said: str) -> 
         growing.refuse_other_options(open_build(old), asked)
 
 
+def test_a_build_is_not_appended_to_itself(old: Path) -> None:
+    for place in (old, old / "text"):
+        with pytest.raises(MrprepError, match="is of the build that is to grow: name new text"):
+            growing.refuse_itself(open_build(old), growing.sources_of(open_build(old), [place], {}))
+
+
 def test_its_own_options_are_not(old: Path) -> None:
     found = open_build(old)
     whole = load_pipeline("default", {"pack": {"seq": 64}, "shard": {"valid": 0.1, "shards": 9}})

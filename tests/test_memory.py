@@ -7,6 +7,7 @@ import pytest
 from builds import build, hashes, mrprep
 
 from mrprep.builddir.mapped import let_go, mapped, zeros
+from mrprep.cli.size import parse_size
 from mrprep.engine import memory
 from mrprep.errors import UsageError
 from mrprep.request import RunOptions
@@ -19,6 +20,12 @@ def test_workers_are_as_many_as_fit() -> None:
     assert RunOptions(jobs=3, memory=4 * 10**9).workers == 3
     with pytest.raises(UsageError, match="599MB cannot be kept: 600MB is the least"):
         RunOptions(jobs=1, memory=599 * 10**6)
+    with pytest.raises(UsageError, match="--memory 599999999 bytes cannot be kept: 600MB"):
+        RunOptions(jobs=1, memory=parse_size("599999999"))
+    assert parse_size("1e9") == parse_size("1GB") == 10**9
+    for text in ("0.5", "1e999", "0e5"):
+        with pytest.raises(UsageError, match="no size"):
+            parse_size(text)
 
 
 def test_without_it_a_share_of_the_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,13 +18,16 @@ from mrprep.builddir.layout import work_of
 from mrprep.builddir.manifest import open_build
 from mrprep.builddir.verify import damage
 from mrprep.building import change
+from mrprep.building import remove as removing
 from mrprep.errors import MrprepError
 from mrprep.growing.listed import read_list
 from mrprep.growing.verdicts import REMOVED_ON_REQUEST
 from mrprep.interop import library
 from mrprep.mindrecord.read import stored_batches
 from mrprep.provenance.name import find_document
+from mrprep.provenance.show import _ranges, show_row
 from mrprep.provenance.why import explain
+from mrprep.request import clear
 
 pytestmark = pytest.mark.mindspore
 
@@ -168,15 +171,69 @@ def test_names_that_mean_nothing_are_told(build: Path) -> None:
     with pytest.raises(MrprepError, match="nothing was removed"):
         shrink(build, "0000000000000001", "old.jsonl:1", strict=True)
     would = shrink(build, "0000000000000001", "nowhere.txt", "old.jsonl:1", dry_run=True)
-    assert len(would.shards) == 1 and len(would.listed.missing) == 2
-    assert shrink(build, "0000000000000001").listed.named == 0
+    assert len(would.shards) == 1
+    assert would.listed.missing == ("0000000000000001", "'nowhere.txt'")
+    with pytest.raises(MrprepError, match=r"2 listed names mean no .*: 0000000000000001; 'x.jsonl:1': nothing was"):
+        shrink(build, "0000000000000001", "x.jsonl:1")
     assert hashes(build) == before
 
 
+def test_emptied_rows_are_no_documents(build: Path) -> None:
+    shrink(build, "old.jsonl:4")
+    before = hashes(build)
+    for name in ("0" * 16, "/"):
+        with pytest.raises(MrprepError, match=r"1 listed name means no .* \(2 removed on request"):
+            shrink(build, name)
+        with pytest.raises(MrprepError, match="2 removed on request, and their names not kept"):
+            explain(open_build(build), name)
+    assert hashes(build) == before
+
+
+def test_a_removal_killed_while_it_tidies_up_leaves_nothing_after_the_next(
+    build: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(work: Path) -> None:
+        (work / "phases").rename(work / "phases.trash")
+        (work / "change.json.tmp").touch()
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        calls = iter([clear, clear])  # before the work; the third is after it
+
+        def third(work: Path) -> None:
+            next(calls, stop)(work)
+
+        patched.setattr(removing, "clear", third)
+        shrink(build, "old.jsonl:4")
+    assert list((work_of(build) / "phases.trash").rglob("text.parquet"))
+    with pytest.raises(MrprepError, match="mean no document"):
+        shrink(build, "old.jsonl:4")
+    assert not work_of(build).exists()
+
+
+def test_shards_are_named_without_the_gaps(build: Path) -> None:
+    shrink(build, "old.jsonl:4")
+    names = sorted(before_names(build))
+    with pytest.raises(MrprepError) as told:
+        show_row(open_build(build), "train-00099:0")
+    gone = {f"train/train-{number:05d}.mindrecord" for number in range(3)} - set(names)
+    assert len(gone) == 1 and not any(name in str(told.value) for name in gone)
+    assert " to " not in str(told.value).partition(", only ")[2] or gone == {"train/train-00000.mindrecord"}
+    assert _ranges(
+        ["t/t-00003.mindrecord", "t/t-00000.mindrecord", "t/t-00001.mindrecord", "v/v-00002.mindrecord"]
+    ) == [
+        "t/t-00000.mindrecord to t/t-00001.mindrecord",
+        "t/t-00003.mindrecord",
+        "v/v-00002.mindrecord",
+    ]
+
+
 def test_the_list_is_read_line_by_line(tmp_path: Path) -> None:
-    (tmp_path / "list").write_text("# why\n\n a.txt:1 \na.txt:1\n00112233445566ff\n")
-    assert read_list(tmp_path / "list") == ["a.txt:1", "00112233445566ff"]
-    (tmp_path / "none").write_text("# nothing\n")
+    (tmp_path / "list").write_bytes(
+        "#n.jsonl:1\n\n a\u2028\x0b.txt \r\n\r\na.txt:1\na.txt:1\n".encode() + b"\xff:1\r\r\n \n0f"
+    )
+    assert read_list(tmp_path / "list") == ["#n.jsonl:1", " a\u2028\x0b.txt ", "a.txt:1", "\udcff:1\r", "0f"]
+    (tmp_path / "none").write_text("\n \r\n")
     with pytest.raises(MrprepError, match="names no document"):
         read_list(tmp_path / "none")
 
@@ -185,6 +242,7 @@ def test_the_command_says_what_it_did(build: Path, tmp_path: Path) -> None:
     (tmp_path / "list").write_text("old.jsonl:4\nnowhere:1\n")
     done = mrprep("remove", build, "--docs", tmp_path / "list", "--jobs", 1)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.count("nowhere:1") == done.stdout.count("name a file") == 1
     assert "listed      2 names: 1 documents, 1 not found" in done.stdout and "-> train/train-0000" in done.stdout
     assert mrprep("remove", build, "--docs", tmp_path / "list", "--strict").returncode == 1
 

@@ -61,7 +61,7 @@ def test_a_build_of_s3_has_the_bytes_of_one_of_the_folder(s3: dict[str, str], tm
 def test_mistakes_are_sentences(s3: dict[str, str], tmp_path: Path) -> None:
     gone = run(s3, "build", "s3://texts/gone", "--out", tmp_path / "b", *OPTIONS)
     assert gone.returncode == 1
-    assert "no file with a supported ending" in gone.stderr
+    assert "s3://texts/gone does not exist, or holds no file" in gone.stderr
     silent = {**s3, "FSSPEC_S3_ENDPOINT_URL": "http://127.0.0.1:1"}
     no_store = run(silent, "build", "s3://texts/corpus", "--out", tmp_path / "b", *OPTIONS)
     assert no_store.returncode == 1

@@ -80,7 +80,7 @@ def settle(out: Path) -> None:
                 (out / name).parent.rmdir()
         sync(out)
         (home / CHANGE).unlink()
-    for name in (RUN, MANIFEST):
+    for name in (RUN, MANIFEST, f"{RUN}.tmp", f"{CHANGE}.tmp"):
         (home / name).unlink(missing_ok=True)
 
 

@@ -31,11 +31,14 @@ from mrprep.growing.repack import RepackUnit, repack_unit
 from mrprep.growing.verdicts import REMOVED_ON_REQUEST
 from mrprep.order import I64
 from mrprep.printable import printable
+from mrprep.provenance.name import ADVICE, on_request
 from mrprep.provenance.tables import documents, table_of
 from mrprep.request import RunOptions, clear
 from mrprep.stages import pack
 
 VERSION = 1
+_SHOWN = 5
+"""Names of a list that an error quotes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +66,22 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
         dry_run: look only.
 
     Raises:
-        MrprepError: what stands at ``out`` does not allow it, train would be empty, or (strict) a name means nothing.
+        MrprepError: what stands at ``out`` does not allow it, train would be empty, or no name, or (strict) not every
+            name, means a document.
         BugError: the ledger does not add up; the build stays as it was.
     """
     home = layout.work_of(out)
     with locked(home):
         settle(out)
+        if not (home / layout.INPUTS).is_file() or not (home / "phases").is_dir():
+            clear(home)  # what was killed while it tidied up; inputs and phases are an addition's to go on with
         build = whole(out)
         listed = documents_of(build, names)
-        if options.strict and listed.missing:
-            raise MrprepError("; ".join(listed.missing[:5]) + ": nothing was removed (--strict)")
+        _refuse_missing(build, listed, strict=options.strict)
         affected = shards_with(build, listed.rows)
         shards = [build.manifest["splits"][split]["shards"][place] for split, place in affected]
         total = sum(len(facts["shards"]) for facts in build.manifest["splits"].values())
-        if dry_run or not listed.ids.size:
+        if dry_run:
             return Removed(build, listed, {shard["file"]: shard["file"] for shard in shards}, total)
         if (home / "phases").exists():
             say(f"unfinished work in {printable(str(home))} may hold what is to go: it is dropped")
@@ -89,6 +94,17 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
             pool.close()
             clear(home)
     return Removed(made, listed, made.manifest["changes"][-1]["shards"], total)
+
+
+def _refuse_missing(build: Build, listed: Listed, *, strict: bool) -> None:
+    if not listed.missing or not (strict or not listed.ids.size):
+        return
+    some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if len(listed.missing) > _SHOWN else "")
+    how = "(--strict)" if listed.ids.size else "as no line means a document"
+    raise MrprepError(
+        f"{len(listed.missing):,} listed {'name means' if len(listed.missing) == 1 else 'names mean'} no document of {printable(str(build.path))}{on_request(build)}: {some}: "
+        f"nothing was removed, {how}: {ADVICE}"
+    )
 
 
 def _removed(

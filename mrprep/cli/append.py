@@ -65,6 +65,7 @@ def add(
         sources, evaluation = sources or given.source, given.decontaminate.files
     if not sources:
         raise UsageError("name an INPUT to append, or a --pipeline that has a [[source]]")
+    growing.refuse_itself(build, sources)
     growing.refuse_other_options(build, asked)
     growing.refuse_without_evaluation(build, evaluation)
     chosen = growing.pipeline_of(build, sources, evaluation, overrides["shard"])

@@ -8,11 +8,11 @@ import typer
 
 
 def remove(
-    docs: Annotated[Path, typer.Option(help="A file of documents: an id or path:line on each line.")],
+    docs: Annotated[Path, typer.Option(help="A file of documents: an id or path:line on each line, no comments.")],
     build: Annotated[Path | None, typer.Argument(help="A build; the only one in this directory by default.")] = None,
     jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Remove nothing, and exit with 1, if a line means no document.")
+        bool, typer.Option("--strict", help="Remove nothing, and exit with 1, if any line means no document.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would go; write nothing.")] = False,
 ) -> None:
@@ -36,14 +36,17 @@ def remove(
 
 def _said(removed: Any, names: int, *, dry_run: bool) -> Iterator[str]:
     from mrprep.printable import printable
+    from mrprep.provenance.name import ADVICE
 
     listed = removed.listed
     yield f"listed      {names:,} names: {listed.named:,} documents, {len(listed.missing):,} not found"
     yield from (f"not found   {name}" for name in listed.missing)
+    if listed.missing:
+        yield f"            {ADVICE}"
     with_them = f"{listed.copies:,} copies of their text and {listed.followers:,} near duplicates left out for them"
     yield f"{'would go' if dry_run else 'removed':<11} {listed.named:,} documents, {with_them}"
     yield from (f"stays       {name}, of which a document that goes is a duplicate" for name in listed.resembling)
     yield f"shards      {len(removed.shards):,} of {removed.total:,} hold some of it"
     for old, new in removed.shards.items():
         yield f"            {old}" + ("" if dry_run else f" -> {new}" if new else ": nothing was left in it")
-    yield f"{'unchanged' if dry_run or not listed.ids.size else 'done':<11} {printable(str(removed.build.path))}"
+    yield f"{'unchanged' if dry_run else 'done':<11} {printable(str(removed.build.path))}"

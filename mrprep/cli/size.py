@@ -8,17 +8,18 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 2**10, "MI": 2**20, "
 
 
 def parse_size(text: str | None) -> int | None:
-    """Return the bytes that ``64MB``, ``64MiB``, ``1.5G`` or ``4096`` stand for; None for None.
+    """Return the bytes that ``64MB``, ``64MiB``, ``1.5G``, ``4096`` or ``1e9`` stand for; None for None.
 
     Raises:
         UsageError: it is no size.
     """
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMG]I?)?B?", text.strip().upper())
-    if not match or float(match[1]) <= 0:
-        raise UsageError(f"{text!r} is no size: write it like 64MB, 64MiB or 1.5G")
-    return int(float(match[1]) * _UNITS[match[2] or ""])
+    match = re.fullmatch(r"(\d{1,15}(?:\.\d+)?(?:E\d{1,2})?)\s*([KMG]I?)?B?", text.strip().upper())
+    size = int(float(match[1]) * _UNITS[match[2] or ""]) if match else 0
+    if not size:
+        raise UsageError(f"{text!r} is no size: write it like 64MB, 64MiB, 1.5G or 1e9")
+    return size
 
 
 def parse_count(text: str | None) -> float:

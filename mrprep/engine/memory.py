@@ -35,8 +35,9 @@ def workers_in(memory: int | None, jobs: int) -> int:
     if memory is None:
         return max(1, min(jobs, (int(_SHARE * usable_memory()) - PARENT) // WORKER))
     if memory < PARENT + WORKER:
+        given = f"{memory} bytes" if memory % 10**6 else f"{memory // 10**6}MB"
         raise UsageError(
-            f"--memory {memory / 1e6:.0f}MB cannot be kept: {(PARENT + WORKER) / 1e6:.0f}MB is the least, "
+            f"--memory {given} cannot be kept: {(PARENT + WORKER) / 1e6:.0f}MB is the least, "
             f"and each worker more takes {WORKER / 1e6:.0f}MB"
         )
     return min(jobs, (memory - PARENT) // WORKER)

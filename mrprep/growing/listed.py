@@ -1,5 +1,6 @@
 """From a list of names to the documents that go: those named, copies of their text, what was left out for them."""
 
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from mrprep.errors import MrprepError
 from mrprep.order import I64, U64
 from mrprep.printable import printable
 from mrprep.provenance import tables
-from mrprep.provenance.name import ID, find_document
+from mrprep.provenance.name import ID, named, unread
 
 Mask = npt.NDArray[np.bool_]
 
@@ -38,22 +39,23 @@ class Listed:
     resembling: tuple[str, ...]
     """Documents that stay though one that goes is a near duplicate of them: id and place."""
     missing: tuple[str, ...]
-    """Names that no document, or more than one, goes by, each with what is wrong."""
+    """Names that no document goes by, or with what is wrong: the file was not read, or holds several documents."""
 
 
 def read_list(path: Path) -> list[str]:
-    """Return the names in a file, one a line; blank lines and those that begin with ``#`` are none.
+    """Return the names in a file, one a line, each once; only blank lines are passed over.
+
+    A line ends at LF, or CR LF, and at nothing else; all other bytes are of the name, as files may be called anything.
 
     Raises:
         MrprepError: it cannot be read, or holds no name.
     """
     shown = printable(str(path))
     try:
-        lines = path.read_text("utf-8", "surrogateescape").splitlines()
+        lines = path.read_bytes().split(b"\n")
     except OSError as error:
         raise MrprepError(f"{shown} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    names = [line.strip() for line in lines]
-    found = list(dict.fromkeys(name for name in names if name and not name.startswith("#")))
+    found = list(dict.fromkeys(os.fsdecode(line.removesuffix(b"\r")) for line in lines if line.strip()))
     if not found:
         raise MrprepError(f"{shown} names no document: write an id or path:line on each line")
     return found
@@ -85,16 +87,20 @@ def documents_of(build: Build, names: Sequence[str]) -> Listed:
 def _ids(build: Build, names: Sequence[str]) -> tuple[U64, tuple[str, ...]]:
     """Return the ids of the documents that names mean, rising, and what is wrong with the other names."""
     by_id = {int(name, 16): name for name in names if ID.fullmatch(name)}
-    asked = np.array(sorted(by_id), np.uint64)
+    asked = np.array(sorted(by_id.keys() - {0}), np.uint64)  # 0: of emptied rows
     known = [np.intersect1d(np.asarray(table["id"]), asked) for _, table in tables.documents(build)]
     found = set(np.concatenate([np.zeros(0, np.uint64), *known]).tolist())
-    missing = [f"{name}: no document of the build has this id" for value, name in by_id.items() if value not in found]
+    missing = [name for value, name in by_id.items() if value not in found]
     for name in names:
         if not ID.fullmatch(name):
             try:
-                found.add(find_document(build, name)[0].id)
+                ids = {piece.id for piece in named(build, name)}
             except MrprepError as error:
-                missing.append(f"{printable(name)}: {error}")
+                missing.append(str(error))
+                continue
+            found |= ids
+            if not ids:
+                missing.append(unread(build, name) or repr(printable(name)))
     return np.array(sorted(found), np.uint64), tuple(missing)
 
 

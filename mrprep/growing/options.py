@@ -158,3 +158,18 @@ def refuse_without_evaluation(build: Build, files: Sequence[Path]) -> None:
             f"{printable(str(build.path))} was searched for evaluation sets ({', '.join(names)}), which it does not "
             "hold: name them with --decontaminate"
         )
+
+
+def refuse_itself(build: Build, sources: Sequence[Source]) -> None:
+    """See that a build is not appended to itself.
+
+    Raises:
+        MrprepError: a source is the build, or lies in it.
+    """
+    out = build.path.resolve()
+    for source in sources:
+        place = source.path.resolve()
+        if not source.url and (place == out or out in place.parents):
+            raise MrprepError(
+                f"{printable(source.place)} is of the build that is to grow: name new text, which lies elsewhere"
+            )

@@ -14,6 +14,8 @@ from mrprep.provenance.tables import Found, Mask, documents, found_rows
 ID = re.compile(r"[0-9a-f]{16}")
 """How a document's id is written."""
 _RECORDS = re.compile(rb"\.(jsonl|json|parquet|arrow)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+ADVICE = "name a file as the build read it, file:line, or an id"
+"""What to do about a name that means no document."""
 _LISTED = 10
 
 
@@ -25,27 +27,39 @@ def find_document(build: Build, name: str) -> list[Found]:
     Raises:
         MrprepError: nothing, or more than one document, goes by that name; the message lists some.
     """
+    found = named(build, name)
+    if not found:
+        raise MrprepError(
+            unread(build, name) or f"no document of this build goes by {printable(name)!r}{on_request(build)}: {ADVICE}"
+        )
+    return found
+
+
+def named(build: Build, name: str) -> list[Found]:
+    """Return the pieces of the document that ``name`` means, none if it means nothing; else as `find_document`."""
     if ID.fullmatch(name):
         return _pieces(_matching_id(build, int(name, 16)), name)
     matches = _matching_path(build, os.fsencode(name))
     path, _, line = name.rpartition(":")
     if not matches and line.isdigit():
         matches = _at_line(_matching_path(build, os.fsencode(path)), int(line))
-    if not matches:
-        raise MrprepError(_why_none(build, name))
     return _pieces(matches, name)
 
 
-def _why_none(build: Build, name: str) -> str:
-    """Say why no document goes by a name: its file was not read, or there is none of that name."""
+def unread(build: Build, name: str) -> str:
+    """Say that the file of a name was not read, and why; empty if the build tells nothing of the kind."""
     inputs = build.manifest["inputs"]
-    unread = {item["path"]: item["reason"] for item in inputs["skipped"]}
-    unread |= {item["path"]: item["problem"] for item in inputs["problems"]}
+    reasons = {item["path"]: item["reason"] for item in inputs["skipped"]}
+    reasons |= {item["path"]: item["problem"] for item in inputs["problems"]}
     shown = printable(name)
-    for path, reason in unread.items():
-        if shown == path or shown.endswith(f"/{path}"):
-            return f"{path} was not read: {reason}"
-    return f"no document of this build goes by {shown!r}: name a file as the build read it, file:line, or an id"
+    found = (path for path in reasons if shown == path or shown.endswith(f"/{path}"))
+    return next((f"{path} was not read: {reasons[path]}" for path in found), "")
+
+
+def on_request(build: Build) -> str:
+    """Return the clause that says how many documents were removed on request; empty if none was."""
+    count = build.manifest["ledger"]["documents"].get("removed_on_request", 0)
+    return f" ({count:,} removed on request, and their names not kept)" if count else ""
 
 
 def _matching_id(build: Build, wanted: int) -> list[Found]:

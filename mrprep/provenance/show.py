@@ -1,7 +1,7 @@
 """A row of a shard: its text, its documents, and the input lines they came from."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -41,7 +41,26 @@ def _find(build: Build, name: str) -> tuple[dict[str, Any], int]:
             if row < shard["rows"]:
                 return shard, row
             raise MrprepError(f"{shard['file']} has rows 0 to {shard['rows'] - 1}: name one of them")
-    raise MrprepError(f"there is no shard {printable(stem)!r}: {shards[0]['file']} to {shards[-1]['file']} are there")
+    there = _ranges([shard["file"] for shard in shards])
+    raise MrprepError(f"there is no shard {printable(stem)!r}, only {', '.join(there)}: name one of them")
+
+
+def _ranges(files: Sequence[str]) -> list[str]:
+    """Return names of shards in order, those with numbers that follow each other as one range."""
+    runs: list[list[str]] = []
+    for file in sorted(files):
+        folder, number = _numbered(file)
+        if runs and _numbered(runs[-1][-1]) == (folder, number - 1):
+            runs[-1].append(file)
+        else:
+            runs.append([file])
+    return [run[0] if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+
+
+def _numbered(file: str) -> tuple[str, int]:
+    """Return what comes before the number of a shard, and the number."""
+    stem, _, number = file.removesuffix(".mindrecord").rpartition("-")
+    return stem, int(number)
 
 
 def _stretches(build: Build, shard: dict[str, Any], row: int, ids: Any) -> Iterator[str]:

@@ -59,7 +59,8 @@ def documents(build: Build) -> Iterator[tuple[int | None, pa.Table]]:
 
 
 def found_rows(base: int | None, table: pa.Table, mask: Mask) -> list[Found]:
-    """Return the rows of a table of ``documents`` where ``mask`` (bool[n]) is set."""
+    """Return the rows of a table of ``documents`` where ``mask`` (bool[n]) is set, but for those emptied on request."""
+    mask = mask & (np.asarray(table["id"]) != 0)
     rows = table.filter(pa.array(mask)).to_pylist()
     ordinals = [None] * len(rows) if base is None else [base + int(i) for i in np.flatnonzero(mask)]
     return [

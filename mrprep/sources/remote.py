@@ -124,6 +124,7 @@ def opened(url: str) -> tuple[Any, str]:
     """
     if not extras.has("remote"):
         raise MrprepError(f"{printable(url)} {extras.advice('remote')}")
+    from fsspec import available_protocols
     from fsspec.core import url_to_fs
 
     try:
@@ -131,9 +132,13 @@ def opened(url: str) -> tuple[Any, str]:
     except ImportError as error:
         raise MrprepError(
             f"{printable(url)} needs a package ({printable(str(error))}); pip install 'mrprep[remote]' "
-            "brings fsspec and s3fs"
+            "brings what s3:// and http:// need"
         ) from None
     except Exception as error:
+        protocol = url.partition("://")[0]
+        if isinstance(error, ValueError) and protocol not in available_protocols():
+            known = ", ".join(sorted(available_protocols()))
+            raise MrprepError(f"{printable(url)} cannot be read: fsspec knows no {protocol}://, but {known}") from None
         fail(url, "opened", error)
     return files, path.rstrip("/") or path
 

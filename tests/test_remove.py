@@ -206,7 +206,7 @@ def test_a_removal_killed_while_it_tidies_up_leaves_nothing_after_the_next(
         patched.setattr(removing, "clear", third)
         shrink(build, "old.jsonl:4")
     assert list((work_of(build) / "phases.trash").rglob("text.parquet"))
-    with pytest.raises(MrprepError, match="mean no document"):
+    with pytest.raises(MrprepError, match="means no document"):
         shrink(build, "old.jsonl:4")
     assert not work_of(build).exists()
 
@@ -218,7 +218,6 @@ def test_shards_are_named_without_the_gaps(build: Path) -> None:
         show_row(open_build(build), "train-00099:0")
     gone = {f"train/train-{number:05d}.mindrecord" for number in range(3)} - set(names)
     assert len(gone) == 1 and not any(name in str(told.value) for name in gone)
-    assert " to " not in str(told.value).partition(", only ")[2] or gone == {"train/train-00000.mindrecord"}
     assert _ranges(
         ["t/t-00003.mindrecord", "t/t-00000.mindrecord", "t/t-00001.mindrecord", "v/v-00002.mindrecord"]
     ) == [

@@ -99,11 +99,12 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
 def _refuse_missing(build: Build, listed: Listed, *, strict: bool) -> None:
     if not listed.missing or not (strict or not listed.ids.size):
         return
-    some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if len(listed.missing) > _SHOWN else "")
+    count = len(listed.missing)
+    some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if count > _SHOWN else "")
     how = "(--strict)" if listed.ids.size else "as no line means a document"
     raise MrprepError(
-        f"{len(listed.missing):,} listed {'name means' if len(listed.missing) == 1 else 'names mean'} no document of {printable(str(build.path))}{on_request(build)}: {some}: "
-        f"nothing was removed, {how}: {ADVICE}"
+        f"{count:,} listed {'name means' if count == 1 else 'names mean'} no document of "
+        f"{printable(str(build.path))}{on_request(build)}: {some}: nothing was removed, {how}: {ADVICE}"
     )
 
 

@@ -2,6 +2,7 @@
 
 import json
 import resource
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,4 +122,27 @@ def test_only_one_trainer_in_a_run(tmp_path):
     ):
         pass
     with rundir.held(tmp_path / "run"):
+        pass
+
+
+def test_a_checkpoint_told_of_its_loss_is_sound_and_may_be_the_best(tmp_path):
+    checkpoint.save(tmp_path, _snapshot(1, 5.0), keep=1)
+    checkpoint.save(tmp_path, _snapshot(2), keep=1)
+    checkpoint.tell(tmp_path, 2, {"valid_loss": 6.0, "best_loss": 5.0}, keep=1)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["step-00000001", "step-00000002"]
+    checkpoint.save(tmp_path, _snapshot(3), keep=1)
+    checkpoint.tell(tmp_path, 3, {"valid_loss": 4.0, "best_loss": 4.0}, keep=1)
+    (path,) = tmp_path.iterdir()
+    assert sorted(p.name for p in path.iterdir()) == [
+        *("config.json", "model.safetensors", "optimizer.safetensors", "state.json")
+    ]
+    state = checkpoint.named(path)
+    assert (state.step, state.valid_loss, state.best_loss) == (3, 4.0, 4.0)
+
+
+def test_a_directory_that_cannot_be_made_is_a_sentence():
+    with (
+        pytest.raises(MrprepError, match=r"cannot be written to /proc/x1 .*: name another --out"),
+        rundir.held(Path("/proc/x1")),
+    ):
         pass

@@ -6,13 +6,17 @@ import subprocess
 import sys
 
 import pytest
+from pydantic import ValidationError
 from training_build import write_manifest
+from typer.testing import CliRunner
 
-from mrprep.errors import MrprepError
-from mrprep.training import presets
+from mrprep.cli.app import app
+from mrprep.cli.train import _weights
+from mrprep.errors import MrprepError, UsageError
+from mrprep.training import driver, presets
 from mrprep.training.config import ModelConfig
 from mrprep.training.run import train
-from mrprep.training.schedule import Schedule
+from mrprep.training.schedule import Schedule, ScheduleOptions
 from mrprep.training.settings import LoopOptions
 
 
@@ -202,8 +206,41 @@ def test_a_global_batch_that_the_options_do_not_come_to_is_refused(tmp_path):
 
 def test_a_length_that_does_not_divide_the_rows_is_refused(tmp_path):
     _manifest(tmp_path, 11)
-    with pytest.raises(MrprepError, match=r"--train-seq 5 does not divide the build's rows of 16"):
+    with pytest.raises(MrprepError, match=r"--train-seq 5 does not divide .* rows of 16 tokens: .* such as 4, or"):
         train(tmp_path, out=tmp_path / "run", options=LoopOptions(micro_batch=2, train_seq=5))
+
+
+def test_an_ascend_without_a_driver_is_refused_before_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(driver, "MANAGER", tmp_path / "davinci_manager")
+    _manifest(tmp_path, 11)
+    with pytest.raises(MrprepError, match=r"--device Ascend, but .* mrprep doctor says"):
+        train(tmp_path, out=tmp_path / "run", options=LoopOptions(device="Ascend"))
+    assert not (tmp_path / "run").exists()
+
+
+def test_no_number_of_a_run_is_infinite_or_none():
+    """The ranks read them from JSON, which has no such numbers."""
+    made = (LoopOptions(), ScheduleOptions())
+    floats = [(type(one), name) for one in made for name, held in one if isinstance(held, float)]
+    assert {"weight_decay", "beta1", "peak", "floor"} <= {name for _, name in floats}
+    for kind, name in floats:
+        for value in (math.inf, math.nan):
+            with pytest.raises(ValidationError):
+                kind(**{name: value})
+
+
+@pytest.mark.parametrize("flag", ["lr", "save-minutes", "peak-tflops", "hang-after", "weight-decay", "z-loss"])
+@pytest.mark.parametrize("value", ["inf", "nan", "-1"])
+def test_flags_that_are_no_numbers_are_wrong_usage(flag, value):
+    done = CliRunner().invoke(app, ["train", "b", f"--{flag}={value}"])
+    assert (done.exception.exit_code if isinstance(done.exception, MrprepError) else done.exit_code) == 2
+    assert flag in f"{done.output} {done.exception}"
+
+
+def test_weights_of_one_build_are_wrong_usage():
+    with pytest.raises(UsageError, match=r"--mix 0\.5 is for several builds, and there is one: leave it out"):
+        _weights("0.5", 1)
+    assert _weights("1,3", 2) == [1, 3]
 
 
 def test_a_missing_index_is_refused_before_the_start(tmp_path):

@@ -12,7 +12,7 @@ from mrprep.errors import MrprepError
 from mrprep.training.initial import begin
 from mrprep.training.presets import preset
 from mrprep.training.shards import TrainingShards
-from mrprep.training.tensors import read_tensors
+from mrprep.training.tensors import SINGLE, open_tensors
 
 CONFIG = preset("tiny", 50, 32)
 
@@ -27,7 +27,7 @@ def _like(vocab_size, seq):
 def _folder(path, config=CONFIG):
     path.mkdir()
     (path / "config.json").write_text(json.dumps(config.to_hf(1, 2, None)))
-    save_file({"model.norm.weight": np.ones(128, np.float32)}, path / "model.safetensors")
+    save_file({name: np.zeros(shape, np.float16) for name, shape in config.shapes().items()}, path / SINGLE)
     return path
 
 
@@ -40,18 +40,18 @@ def test_several_files_of_several_kinds_of_numbers(tmp_path):
     places = {"a": "1.safetensors", "b": "1.safetensors", "c": "2.safetensors"}
     index = tmp_path / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": places}))
-    found = read_tensors(tmp_path)
+    found = {name: tensor.wide() for name, tensor in open_tensors(tmp_path).items()}
     assert {name: array.tolist() for name, array in found.items()} == {"a": [[1.5, -2]], "b": [0.25], "c": [1.5, -2, 0]}
     assert {array.dtype for array in found.values()} == {np.dtype(np.float32)}
     (tmp_path / "2.safetensors").write_bytes(b"half")
     with pytest.raises(MrprepError, match=r"2\.safetensors cannot be read"):
-        read_tensors(tmp_path)
+        open_tensors(tmp_path)
     (tmp_path / "2.safetensors").unlink()
     with pytest.raises(MrprepError, match=r"2\.safetensors cannot be read"):
-        read_tensors(tmp_path)
+        open_tensors(tmp_path)
     index.write_text(json.dumps({"weight_map": {"a": "../1.safetensors"}}))
     with pytest.raises(MrprepError, match="no file beside it"):
-        read_tensors(tmp_path)
+        open_tensors(tmp_path)
 
 
 def test_the_shape_is_that_of_the_weights(tmp_path):
@@ -76,6 +76,34 @@ def test_what_does_not_fit_is_refused_with_both_sizes(tmp_path, model, vocab_siz
 def test_no_weights_is_a_sentence(tmp_path):
     with pytest.raises(MrprepError, match=r"is no run with a sound checkpoint, and holds no model\.safetensors"):
         begin(tmp_path, None, _like(50, 32))
+
+
+def test_damage_is_found_before_any_rank_starts_with_what_to_do(tmp_path):
+    folder = _folder(tmp_path / "hf")
+    whole = (folder / SINGLE).read_bytes()
+    (folder / SINGLE).write_bytes(whole[:-1])
+    with pytest.raises(MrprepError, match=r"model\.safetensors cannot be read .*: copy it again"):
+        begin(folder, None, _like(50, 32))
+    part = {n: np.zeros(s, np.float32) for n, s in CONFIG.shapes().items() if n != "model.norm.weight"}
+    save_file(part, folder / SINGLE)
+    with pytest.raises(MrprepError, match=r"has no model\.norm\.weight, which .*; name weights that are whole"):
+        begin(folder, None, _like(50, 32))
+    (folder / "config.json").write_text("{")
+    with pytest.raises(MrprepError, match=r"config\.json cannot be read .*: mend it, or copy it again"):
+        begin(folder, None, _like(50, 32))
+
+
+def test_an_output_layer_in_other_numbers_that_is_the_embedding_is_passed_over(tmp_path):
+    """Tied weights: fp16 and fp32 of the same values are one; another value is an error."""
+    folder = _folder(tmp_path / "hf")
+    arrays = {name: np.full(shape, 0.5, np.float16) for name, shape in CONFIG.shapes().items()}
+    head = np.full((50, 128), 0.5, np.float32)
+    save_file({**arrays, "lm_head.weight": head}, folder / SINGLE)
+    assert begin(folder, None, _like(50, 32))[0] == folder
+    head[3, 4] = 0.25
+    save_file({**arrays, "lm_head.weight": head}, folder / SINGLE)
+    with pytest.raises(MrprepError, match="tie_word_embeddings"):
+        begin(folder, None, _like(50, 32))
 
 
 @pytest.mark.mindspore

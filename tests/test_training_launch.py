@@ -39,6 +39,15 @@ def test_ranks_are_told_who_they_are_and_the_scheduler_is_not_waited_for(tmp_pat
     assert not started()
 
 
+def test_ranks_wait_for_each_other_longer_than_the_launcher_does_and_the_scheduler_is_not_told(tmp_path, monkeypatch):
+    """MindSpore's own limit of 30 s ended runs on a busy machine; the launcher is to say first which rank hangs."""
+    monkeypatch.delenv("MS_NODE_TIMEOUT", raising=False)
+    body = "print(os.environ.get('MS_NODE_TIMEOUT'), flush=True); rank < 0 and time.sleep(99)"
+    run_ranks(_command(body), 2, tmp_path, lambda: None, hang_after=40)
+    logs = {p.name: p.read_text().strip() for p in tmp_path.glob("*.log")}
+    assert logs == {"rank-0.log": "100", "rank-1.log": "100", "scheduler.log": "None"}
+
+
 def test_one_rank_needs_no_scheduler(tmp_path):
     run_ranks(_command("assert 'MS_ROLE' not in os.environ"), 1, tmp_path, lambda: None)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["rank-0.beat", "rank-0.log"]

@@ -37,3 +37,15 @@ def above_nought(flag: str, value: float | None) -> None:
 
     if value is not None and not 0 < value < float("inf"):
         raise UsageError(f"{flag} {value:g} does not serve: give a number above 0")
+
+
+def from_nought(flag: str, value: float) -> None:
+    """See that a number is 0 or above; typer's bounds let those through that are infinite or no number.
+
+    Raises:
+        UsageError: it is negative, infinite or no number.
+    """
+    from mrprep.errors import UsageError
+
+    if not 0 <= value < float("inf"):
+        raise UsageError(f"{flag} {value:g} does not serve: give a number, 0 or above")

@@ -90,7 +90,7 @@ def train(
 ) -> None:
     """Train a Llama-style model on the train split, over data-parallel ranks; Ctrl-C stops with a checkpoint."""
     from mrprep.builddir.find import find_build
-    from mrprep.cli.given import above_nought
+    from mrprep.cli.given import above_nought, from_nought
     from mrprep.cli.terminal import say
     from mrprep.training.metrics import told
     from mrprep.training.run import train as run
@@ -100,6 +100,8 @@ def train(
     given = {"--lr": lr, "--save-minutes": save_minutes, "--peak-tflops": peak_tflops, "--hang-after": hang_after}
     for flag, value in given.items():
         above_nought(flag, value)
+    from_nought("--weight-decay", weight_decay)
+    from_nought("--z-loss", z_loss)
     found = (
         [find_build(build, shards=True).path for build in builds] if builds else [find_build(None, shards=True).path]
     )
@@ -163,6 +165,8 @@ def _weights(mix: str | None, builds: int) -> list[float] | None:
 
     if mix is None:
         return None
+    if builds == 1:
+        raise UsageError(f"--mix {printable(mix)} is for several builds, and there is one: leave it out")
     try:
         weights = [float(word) for word in mix.split(",")]
     except ValueError:

@@ -86,7 +86,7 @@ def save(directory: Path, snapshot: Snapshot, keep: int, keep_every: int | None 
     """
     from safetensors import SafetensorError
 
-    final = directory / f"step-{snapshot.state.step:08d}"
+    final = _place(directory, snapshot.state.step)
     staging = directory / f".{final.name}.tmp"
     for half in directory.glob(".step-*.tmp"):
         _remove(half)
@@ -102,6 +102,39 @@ def save(directory: Path, snapshot: Snapshot, keep: int, keep_every: int | None 
     staging.rename(final)
     _thin_out(directory, keep, keep_every)
     return final
+
+
+def tell(directory: Path, step: int, told: Mapping[str, Any], keep: int, keep_every: int | None = None) -> None:
+    """Give the state of a published checkpoint what became known after it; take away what need not be kept now.
+
+    Args:
+        directory: of the checkpoints.
+        step: of the one that is told.
+        told: fields of ``LoopState``.
+        keep: see ``save``.
+        keep_every: see ``save``.
+
+    Raises:
+        MrprepError: it cannot be written; the checkpoint is as before.
+    """
+    file = _place(directory, step) / "state.json"
+    staging = file.with_name(".state.json.tmp")
+    try:
+        state = LoopState.model_validate_json(file.read_bytes()).model_copy(update=told)
+        staging.write_text(state.model_dump_json(indent=2) + "\n")
+        _sync_and_hash(staging)
+        staging.rename(file)
+    except (OSError, ValueError) as error:
+        staging.unlink(missing_ok=True)
+        raise MrprepError(
+            f"{printable(str(file))} cannot be given the validation loss ({printable(str(error))}): make room there, "
+            "and the same command goes on from it"
+        ) from None
+    _thin_out(directory, keep, keep_every)
+
+
+def _place(directory: Path, step: int) -> Path:
+    return directory / f"step-{step:08d}"
 
 
 def _write(staging: Path, snapshot: Snapshot) -> None:

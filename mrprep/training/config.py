@@ -56,10 +56,14 @@ class ModelConfig(Options):
         if self.head_dim % 2:
             raise ValueError(f"heads of width {self.head_dim} cannot be turned in pairs: make it even")
         if "head_dim" not in self.model_fields_set and self.hidden_size % self.num_attention_heads:
-            raise ValueError(f"{self.num_attention_heads} heads of even width do not fit {self.hidden_size}")
+            raise ValueError(
+                f"{self.num_attention_heads} heads of even width do not fit {self.hidden_size}: make hidden_size a "
+                "multiple of twice num_attention_heads, or give head_dim"
+            )
         if self.num_attention_heads % self.num_key_value_heads:
             raise ValueError(
-                f"{self.num_key_value_heads} key-value heads do not divide {self.num_attention_heads} heads"
+                f"{self.num_key_value_heads} key-value heads do not divide {self.num_attention_heads} heads: make "
+                "num_attention_heads a multiple of num_key_value_heads"
             )
         return self
 

@@ -40,7 +40,10 @@ def read_object(path: Path) -> dict[str, Any]:
     try:
         raw = json.loads(path.read_bytes())
     except (OSError, ValueError) as error:
-        raise MrprepError(f"{printable(str(path))} cannot be read ({printable(str(error), 300)})") from None
+        raise MrprepError(
+            f"{printable(str(path))} cannot be read ({printable(str(error), 300)}): mend it, or copy it again from "
+            "where it came"
+        ) from None
     if not isinstance(raw, dict):
         raise MrprepError(f"{printable(str(path))} holds no JSON object")
     return raw

@@ -1,15 +1,12 @@
 """The device a rank computes on, by asking MindSpore. Nothing but the CPU has been tried."""
 
 import os
-from pathlib import Path
 
 import mindspore as ms
 from mindspore import Tensor, ops
 
 from mrprep.errors import MrprepError
-
-_DRIVER = Path("/dev/davinci_manager")
-"""Is there where the Ascend driver is; asking MindSpore without it costs a warning."""
+from mrprep.training import driver
 
 
 def choose(wanted: str) -> str:
@@ -21,7 +18,7 @@ def choose(wanted: str) -> str:
     Raises:
         MrprepError: an Ascend is wanted, and there is none.
     """
-    there = wanted != "CPU" and _DRIVER.exists() and ms.hal.is_available("Ascend")
+    there = wanted != "CPU" and driver.MANAGER.exists() and ms.hal.is_available("Ascend")  # without a driver it warns
     if wanted == "Ascend" and not there:
         raise MrprepError("--device Ascend, but MindSpore sees none here: mrprep doctor says what is missing")
     if there:

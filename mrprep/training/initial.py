@@ -8,6 +8,7 @@ from mrprep.printable import printable
 from mrprep.training.checkpoint import silent
 from mrprep.training.config import ModelConfig
 from mrprep.training.config_json import read_config
+from mrprep.training.keys import open_fitting
 from mrprep.training.presets import resolve
 from mrprep.training.shards import TrainingShards
 from mrprep.training.weights import origin_of
@@ -33,7 +34,8 @@ def begin(
         say: hears of damaged checkpoints that are passed over.
 
     Raises:
-        MrprepError: there are no weights, or they do not fit the build or its tokenizer; both are named.
+        MrprepError: there are no weights; they are damaged, or not those of their ``config.json``; or they do not fit
+            the build or its tokenizer, both are named.
     """
     origin = origin_of(path, say)
     folder = origin.path
@@ -50,4 +52,5 @@ def begin(
                 raise MrprepError(
                     f"{shown} has {name} {getattr(config, name)}, --model {printable(model)} {value}: leave --model out"
                 )
+    open_fitting(folder, config)
     return folder, config

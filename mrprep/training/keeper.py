@@ -1,4 +1,4 @@
-"""Validation and checkpoints, where they are due."""
+"""Validation and checkpoints, where they are due: the checkpoint first, so that a look that fails costs no steps."""
 
 import time
 from functools import partial
@@ -25,17 +25,27 @@ class Keeper:
         """Validate, and write a checkpoint, if they are due; ``ending``: the run ends here, done or not."""
         settings, standing = self._parts.settings, self._parts.standing
         last = standing.step == settings.schedule.total
-        valid = None
+        saved = last or ending or self._due()  # asks the other ranks
+        if saved:
+            self._write(None)
         if last or (standing.step % settings.valid_every == 0 and not ending):
-            valid = self._look()
-        best = valid is not None and valid == standing.best
-        due = self._due()  # asks the other ranks
-        if last or ending or best or due:
-            self._parts.beat("writing a checkpoint")
-            moments = self._parts.optimizer.snapshot() if self._parts.rank == 0 or settings.zero else {}
-            if self._parts.rank == 0:
-                _save(self._parts, valid, moments)
-            self._saved_at = time.monotonic()
+            self._look(saved)
+
+    def make_up(self) -> None:
+        """Look at the valid split where the run that wrote the newest checkpoint ended before it could."""
+        settings, standing = self._parts.settings, self._parts.standing
+        due = standing.step == settings.schedule.total or standing.step % settings.valid_every == 0
+        if standing.step and not standing.looked and due:
+            self._look(saved=True)
+
+    def _write(self, valid: float | None) -> None:
+        """Write a checkpoint; ``valid`` is the validation loss at this step, if known."""
+        parts = self._parts
+        parts.beat("writing a checkpoint")
+        moments = parts.optimizer.snapshot() if parts.rank == 0 or parts.settings.zero else {}
+        if parts.rank == 0:
+            _save(parts, valid, moments)
+        self._saved_at = time.monotonic()
 
     def _due(self) -> bool:
         settings = self._parts.settings
@@ -49,18 +59,23 @@ class Keeper:
         late = self._parts.rank == 0 and time.monotonic() - self._saved_at >= 60 * settings.save_minutes
         return late if settings.ranks == 1 else total_over_ranks([float(late)])[0] > 0
 
-    def _look(self) -> float | None:
+    def _look(self, saved: bool) -> None:
+        """Validate; the checkpoint of this step, if it is ``saved``, is told, and else written if it is the best."""
         if self._validator is None:
-            return None
-        standing = self._parts.standing
+            return
+        settings, standing = self._parts.settings, self._parts.standing
         found = self._validator(standing.step, partial(self._parts.beat, "validating"))
         loss = found["loss"]
         standing.best = loss if standing.best is None else min(standing.best, loss)
         if self._parts.rank == 0:
-            file = MetricsFile(self._parts.settings.run / "valid.jsonl")
+            file = MetricsFile(settings.run / "valid.jsonl")
             file.write(found)
             file.close()
-        return loss
+        if not saved and loss == standing.best:
+            self._write(loss)
+        elif saved and self._parts.rank == 0:
+            told = {"valid_loss": loss, "best_loss": standing.best}
+            checkpoint.tell(settings.run / "checkpoints", standing.step, told, settings.keep, settings.keep_every)
 
 
 def _validator(parts: Parts) -> Validator | None:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training.config import ModelConfig
-from mrprep.training.tensors import Arrays, read_tensors
+from mrprep.training.tensors import Arrays, Stored, open_tensors
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -49,7 +49,10 @@ def check_keys(found: Shapes, wanted: Shapes, where: Path) -> None:
     if missing:
         near = nearest(missing[0], unexpected or found)
         there = f"the nearest name there is {near}" if near else "it is empty"
-        raise MrprepError(f"{shown} has no {missing[0]}{_more(missing)}, which its config promises: {there}")
+        raise MrprepError(
+            f"{shown} has no {missing[0]}{_more(missing)}, which its config promises: {there}; name weights that are "
+            "whole, or put the config.json beside them that is theirs"
+        )
     if unexpected:
         raise MrprepError(
             f"{shown} has {printable(unexpected[0])}{_more(unexpected)}, for which its config has no place: the "
@@ -77,10 +80,23 @@ def read_fitting(folder: Path, config: ModelConfig) -> Arrays:
     """Return the weights of a directory in fp32, which are those of a shape.
 
     Raises:
-        MrprepError: see ``read_tensors``, ``superfluous`` and ``check_keys``.
+        MrprepError: see ``open_fitting``.
     """
-    found = read_tensors(folder)
-    extra = superfluous(found, config.tie_word_embeddings, folder)
-    arrays = {name: array for name, array in found.items() if name not in extra}
-    check_keys({name: array.shape for name, array in arrays.items()}, config.shapes(), folder)
-    return arrays
+    return {name: tensor.wide() for name, tensor in open_fitting(folder, config).items()}
+
+
+def open_fitting(folder: Path, config: ModelConfig) -> dict[str, Stored]:
+    """Return the weights of a directory, mapped, which are those of a shape: of sound files only headers are read.
+
+    An output layer beside the embedding that it is to be is read too.
+
+    Raises:
+        MrprepError: see ``open_tensors``, ``superfluous`` and ``check_keys``.
+    """
+    found, tied = open_tensors(folder), config.tie_word_embeddings
+    compared = {EMBEDDING, HEAD} if tied and HEAD in found else set()
+    arrays = {name: tensor.wide() if name in compared else tensor.raw for name, tensor in found.items()}
+    extra = superfluous(arrays, tied, folder)
+    fitting = {name: tensor for name, tensor in found.items() if name not in extra}
+    check_keys({name: tensor.raw.shape for name, tensor in fitting.items()}, config.shapes(), folder)
+    return fitting

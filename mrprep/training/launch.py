@@ -23,6 +23,10 @@ POLL = 0.1
 _SCHEDULER = "scheduler"
 _PORTS = 3
 """Ports that are tried: another process may take one before the scheduler does, which needs a second to load."""
+_PATIENCE = "MS_NODE_TIMEOUT"
+"""Seconds a rank waits for another in a sum, 30 if unset. The scheduler, for which it is another limit, has its own."""
+_LONGEST = 1e6
+"""Seconds that MindSpore is told at most: it holds them in few bits."""
 _TAKEN = b"Address already in use"
 
 
@@ -83,7 +87,7 @@ def _run_once(
     processes: list[_Process] = []
     reports = lifeline.Reports()
     try:
-        for name, environment in _roles(ranks):
+        for name, environment in _roles(ranks, hang_after):
             processes.append(_start(name, environment, command, logs, reports.pipe))
         _wait(processes, reports, logs, watch, request, hang_after)
     finally:
@@ -91,7 +95,7 @@ def _run_once(
         reports.close()
 
 
-def _roles(ranks: int) -> list[tuple[str, dict[str, str]]]:
+def _roles(ranks: int, hang_after: float) -> list[tuple[str, dict[str, str]]]:
     common = {lifeline.PARENT: str(os.getpid())}
     if ranks == 1:
         return [("rank-0", common)]
@@ -102,7 +106,8 @@ def _roles(ranks: int) -> list[tuple[str, dict[str, str]]]:
         "MS_SCHED_PORT": str(_free_port()),
         "OMP_NUM_THREADS": threads,
     }
-    workers = [(f"rank-{r}", common | {"MS_ROLE": "MS_WORKER", "MS_NODE_ID": str(r)}) for r in range(ranks)]
+    patience = {_PATIENCE: os.environ.get(_PATIENCE, str(round(min(hang_after, _LONGEST)) + 60))}
+    workers = [(f"rank-{r}", common | patience | {"MS_ROLE": "MS_WORKER", "MS_NODE_ID": str(r)}) for r in range(ranks)]
     return [(_SCHEDULER, common | {"MS_ROLE": "MS_SCHED"}), *workers]
 
 

@@ -31,6 +31,7 @@ def run(settings: Settings, rank: int, asked_to_stop: Callable[[], bool]) -> Non
     log = StepLog(settings.run, names, settings.layer_norms) if rank == 0 else None
     begin, total = standing.data_from, settings.schedule.total
     rows = data.steps(parts.mixture, parts.share, standing.step - begin, total - begin)
+    keep.make_up()
     stop, reason = False, None
     while standing.step < total and not stop and not reason:
         outcome, metric = _step(parts, rows, meter, asked_to_stop())

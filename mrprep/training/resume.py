@@ -30,6 +30,8 @@ class Standing:
     """Step at which training on this data began."""
     best: float | None = None
     """Lowest validation loss."""
+    looked: bool = False
+    """Whether the checkpoint that was gone on from has its validation loss."""
     spikes: int = 0
     """Skipped steps in a row."""
     overflows: int = 0
@@ -70,7 +72,14 @@ def load(
         scaler.counter.set_data(Tensor(int(state.loss_scale[1]), ms.int32))
     data_from = state.data_from if state.manifest_sha256 == data_sha256 else state.step
     return Standing(
-        Recent(state.recent), state.step, state.tokens, data_from, state.best_loss, state.spikes, state.overflows
+        Recent(state.recent),
+        state.step,
+        state.tokens,
+        data_from,
+        state.best_loss,
+        state.valid_loss is not None,
+        state.spikes,
+        state.overflows,
     )
 
 

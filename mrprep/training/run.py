@@ -9,7 +9,7 @@ from pathlib import Path
 from mrprep import order
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.training import checkpoint, history, metrics, msrun, rundir, suspects
+from mrprep.training import checkpoint, driver, history, metrics, msrun, rundir, suspects
 from mrprep.training.config import ModelConfig
 from mrprep.training.initial import begin
 from mrprep.training.intact import Hashing, check_all_sizes
@@ -95,6 +95,7 @@ def train(
         KeyboardInterrupt: at the second Ctrl-C, after the ranks are killed.
     """
     options = options.model_copy(update={"ranks": msrun.ranks() or options.ranks})
+    driver.check(options.device)
     mixture = read_mixture(builds, mix)
     for build in builds:
         check_all_sizes(build)
@@ -125,7 +126,10 @@ def train(
             say(line)
         scalars = Scalars(settings.run, done) if tensorboard and done < total else None
         number = None
-        if done < total:
+        owed = done == total and rundir.owes_look(settings, mixture)
+        if owed:
+            say("the last look at the valid split is made up for")
+        if done < total or owed:
             with history.kept(settings.run, done, total, "; ".join([f"ranks: {settings.ranks}", *heard])):
                 number = _run(settings, _work(settings, mixture, done), say, scalars)
         return _result(settings, number)
@@ -144,6 +148,7 @@ def _model(
     if init_from is None:
         return None, resolve(model or "tiny", like.vocab_size, train_seq or like.seq, like.eod_id, like.pad_id)
     if checkpoint.latest(out / "checkpoints") is not None:  # the weights it began with may be gone
+        say(f"--init-from {printable(str(init_from))} is not looked at: the run goes on from its own checkpoint")
         return begin(out.resolve(), model, like, train_seq)
     return begin(init_from.resolve(), model, like, train_seq, say)
 
@@ -155,7 +160,11 @@ def _check_batch(mixture: Mixture, options: LoopOptions, stated: int | None) -> 
         raise MrprepError(f"--global-batch {stated} is not {wanted} ({product}): change one of them")
     seq, rows = mixture.like.seq, mixture.epoch_rows
     if options.train_seq and seq % options.train_seq:
-        raise MrprepError(f"--train-seq {options.train_seq} does not divide the build's rows of {seq} tokens")
+        fits = max(n for n in range(1, min(options.train_seq, seq) + 1) if seq % n == 0)
+        raise MrprepError(
+            f"--train-seq {options.train_seq} does not divide the build's rows of {seq} tokens: give one that does, "
+            f"such as {fits}, or leave it out"
+        )
     if rows < wanted:
         raise MrprepError(
             f"one step takes {wanted} rows ({product}), but an epoch of the train split has {rows}: lower one of "

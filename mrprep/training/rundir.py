@@ -7,12 +7,13 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training import changes, checkpoint, metrics
 from mrprep.training.config_json import read_config
-from mrprep.training.mixture import Mixture
+from mrprep.training.mixture import Mixture, valid_mixture
 from mrprep.training.settings import Settings
 from mrprep.training.weights import Origin
 
@@ -25,17 +26,27 @@ def held(run: Path) -> Iterator[None]:
     """Make the directory of a run if need be, and keep other trainers out of it.
 
     Raises:
-        MrprepError: it holds something else than a run, or another trainer is at work in it.
+        MrprepError: it cannot be written, holds something else than a run, or another trainer is at work in it.
     """
-    if run.exists() and (not run.is_dir() or (any(run.iterdir()) and not (run / LOCK).exists())):
-        raise MrprepError(f"{printable(str(run))} exists and is no training run: name another --out")
-    run.mkdir(parents=True, exist_ok=True)
-    with (run / LOCK).open("a") as lock:
+    with _opened(run) as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise MrprepError(f"another mrprep train is at work in {printable(str(run))}") from None
         yield
+
+
+def _opened(run: Path) -> IO[str]:
+    try:
+        if run.exists() and (not run.is_dir() or (any(run.iterdir()) and not (run / LOCK).exists())):
+            raise MrprepError(f"{printable(str(run))} exists and is no training run: name another --out")
+        run.mkdir(parents=True, exist_ok=True)
+        return (run / LOCK).open("a")
+    except OSError as error:
+        raise MrprepError(
+            f"the run cannot be written to {printable(str(run))} ({printable(error.strerror or str(error))}): name "
+            "another --out"
+        ) from None
 
 
 def at_work(run: Path) -> bool:
@@ -63,7 +74,7 @@ def prepare(settings: Settings, mixture: Mixture, say: Callable[[str], None], *,
     """
     run = settings.run
     found = checkpoint.latest(run / "checkpoints", say)
-    done = 0
+    done, looked = 0, True
     if found:
         path, state = found
         if state.manifest_sha256 != mixture.sha256:
@@ -76,15 +87,23 @@ def prepare(settings: Settings, mixture: Mixture, say: Callable[[str], None], *,
         before = read_config(path / "config.json")
         for name, value in settings.model:
             _same(name, getattr(before, name), value, path)
-        done = state.step
+        done, looked = state.step, state.valid_loss is not None
         _not_beyond(run, done, settings.schedule.total)
         changed = changes.told(state.settings, settings)
         if changed:
             say(changed)
-    for name in ("metrics.jsonl", "valid.jsonl", "layers.jsonl"):
+    for name in ("metrics.jsonl", "layers.jsonl"):
         metrics.cut_after(run / name, done)
+    metrics.cut_after(run / "valid.jsonl", done if looked else done - 1)  # the look is made up for
     (run / "settings.json").write_text(settings.model_dump_json(indent=2) + "\n")
     return done
+
+
+def owes_look(settings: Settings, mixture: Mixture) -> bool:
+    """Return whether the newest checkpoint was written, but its look at the valid split did not come to an end."""
+    found = checkpoint.latest(settings.run / "checkpoints")
+    known = found is None or found[1].valid_loss is not None
+    return not known and valid_mixture(settings.builds, mixture, settings.valid_rows) is not None
 
 
 def _not_beyond(run: Path, done: int, total: int) -> None:

@@ -3,13 +3,15 @@
 import math
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from mrprep.options import Options
 
 
 class ScheduleOptions(Options):
     """Linear warm-up, then a decay to ``floor`` by the end of the run."""
+
+    model_config = ConfigDict(allow_inf_nan=False)
 
     peak: float = 1e-3
     """Highest learning rate."""

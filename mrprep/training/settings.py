@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from mrprep.options import Options
 from mrprep.training.config import ModelConfig
@@ -12,6 +12,8 @@ from mrprep.training.schedule import Schedule
 
 class LoopOptions(Options):
     """How a run goes about it, whatever the model and the length."""
+
+    model_config = ConfigDict(allow_inf_nan=False)  # JSON, as the ranks read it, has none
 
     ranks: int = Field(default=1, ge=1)
     """Data-parallel processes on this machine."""

@@ -45,15 +45,6 @@ def has_weights(folder: Path) -> bool:
     return (folder / SINGLE).is_file() or (folder / INDEX).is_file()
 
 
-def read_tensors(folder: Path) -> Arrays:
-    """Return the weights of a directory in fp32, by the names they bear there.
-
-    Raises:
-        MrprepError: a file is missing or damaged, or of numbers that are no weights.
-    """
-    return {name: tensor.wide() for name, tensor in open_tensors(folder).items()}
-
-
 def open_tensors(folder: Path) -> dict[str, Stored]:
     """Return the weights of a directory, mapped, by the names they bear there.
 
@@ -93,7 +84,9 @@ def open_file(file: Path) -> Iterator[tuple[str, Stored]]:
             pass
         yield from _mapped(file)
     except (OSError, ValueError, SafetensorError) as error:
-        raise MrprepError(f"{printable(str(file))} cannot be read ({printable(str(error))})") from None
+        raise MrprepError(
+            f"{printable(str(file))} cannot be read ({printable(str(error))}): copy it again from where it came"
+        ) from None
 
 
 def _mapped(file: Path) -> Iterator[tuple[str, Stored]]:

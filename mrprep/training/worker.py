@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import sys
 import traceback
 from contextlib import suppress
@@ -11,6 +12,9 @@ from mrprep.errors import MrprepError
 from mrprep.training import lifeline
 from mrprep.training.settings import Settings
 from mrprep.training.stopping import StopRequest
+
+_SUM_FAILED = re.compile(r"Launch kernel failed.*(AllReduce|AllGather)")
+"""What MindSpore says when a rank gave up waiting for another."""
 
 
 def main(settings_file: Path) -> None:
@@ -50,6 +54,11 @@ def _sentence(error: Exception) -> str:
         return str(error)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         return "the disk is full: make room, and the same command goes on from the last checkpoint"
+    if _SUM_FAILED.search(str(error)):
+        return (
+            "a sum over the ranks failed: another rank was too far behind, as on a busy machine, or is gone; the same "
+            "command goes on from the last checkpoint, best with less beside it, and --hang-after is how long is waited"
+        )
     line = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
     return f"{type(error).__name__}: {line}"
 

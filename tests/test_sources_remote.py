@@ -124,7 +124,7 @@ def test_a_file_that_is_gone_is_a_note_and_a_store_that_fails_ends_the_build(url
 def test_mistakes_are_sentences(monkeypatch) -> None:
     with pytest.raises(MrprepError, match="memory://bucket/nothing does not exist, or holds no file"):
         plan([source("memory://bucket/nothing")], None)
-    with pytest.raises(MrprepError, match=r"nosuch://x cannot be read: fsspec knows no nosuch://, but .*file.* s3,"):
+    with pytest.raises(MrprepError, match=r"nosuch://x cannot be opened: fsspec knows no nosuch://, but .*file.* s3,"):
         plan([source("nosuch://x")], None)
     monkeypatch.setattr(remote.extras, "has", lambda extra: False)
     with pytest.raises(MrprepError, match=r"s3://b/x needs fsspec: pip install 'mrprep\[remote\]'"):

@@ -13,6 +13,7 @@ from builds import started
 
 from mrprep.errors import MrprepError
 from mrprep.training.launch import run_ranks
+from mrprep.training.worker import _sentence
 
 RANK = """
 import os, signal, sys, time
@@ -46,6 +47,17 @@ def test_ranks_wait_for_each_other_longer_than_the_launcher_does_and_the_schedul
     run_ranks(_command(body), 2, tmp_path, lambda: None, hang_after=40)
     logs = {p.name: p.read_text().strip() for p in tmp_path.glob("*.log")}
     assert logs == {"rank-0.log": "100", "rank-1.log": "100", "scheduler.log": "None"}
+
+
+@pytest.mark.parametrize(
+    "where", ["Launch kernel failed, name:Default/AllReduce-op0", "Launch kernel failed: Default/AllGather-op3"]
+)
+def test_a_sum_that_was_given_up_says_why_and_what_to_do(where):
+    """As MindSpore 2.10 words it, op by op and compiled, when one of two ranks is later than the limit."""
+    said = _sentence(RuntimeError(f"\n-----\n- Kernel error:\n-----\n{where}\n\n"))
+    assert "another rank was too far behind, as on a busy machine" in said
+    assert "the same command goes on" in said
+    assert _sentence(RuntimeError("Launch kernel failed: Default/MatMul-op0")).startswith("RuntimeError: Launch kernel")
 
 
 def test_one_rank_needs_no_scheduler(tmp_path):

@@ -138,7 +138,8 @@ def opened(url: str) -> tuple[Any, str]:
         protocol = url.partition("://")[0]
         if isinstance(error, ValueError) and protocol not in available_protocols():
             known = ", ".join(sorted(available_protocols()))
-            raise MrprepError(f"{printable(url)} cannot be opened: fsspec knows no {protocol}://, but {known}") from None
+            what = f"fsspec knows no {protocol}://, but {known}"
+            raise MrprepError(f"{printable(url)} cannot be opened: {what}") from None
         fail(url, "opened", error)
     return files, path.rstrip("/") or path
 

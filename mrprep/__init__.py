@@ -1,7 +1,8 @@
 """mrprep: from a folder of raw text to packed, sharded MindSpore MindRecord, and a trainer that reads it.
 
-As a library, loaded when asked for: ``build``, ``open_build``, ``dataset``, ``TorchRows`` (docs/interop.md), and
-``Document`` and ``Dropped`` for stages of your own (docs/stages.md).
+As a library, loaded when asked for: ``build``, ``open_build``, ``dataset``, ``TorchRows`` and
+``MrprepError``, which all of them raise (docs/interop.md), and ``Document`` and ``Dropped`` for stages of your own
+(docs/stages.md).
 """
 
 from importlib import import_module
@@ -12,13 +13,24 @@ __version__ = "0.1.0"
 _PLACES = {
     "Document": "document",
     "Dropped": "document",
+    "MrprepError": "errors",
     "build": "interop.library",
     "open_build": "interop.library",
     "OpenBuild": "interop.library",
     "dataset": "interop.minddata",
     "TorchRows": "interop.torch_rows",
 }
-__all__ = ["Document", "Dropped", "OpenBuild", "TorchRows", "__version__", "build", "dataset", "open_build"]
+__all__ = [
+    "Document",
+    "Dropped",
+    "MrprepError",
+    "OpenBuild",
+    "TorchRows",
+    "__version__",
+    "build",
+    "dataset",
+    "open_build",
+]
 
 
 def __getattr__(name: str) -> Any:

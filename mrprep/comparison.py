@@ -1,14 +1,14 @@
 """`mrprep tokenizer compare`: tokenizer files side by side on the beginnings of the documents of a corpus."""
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from mrprep.config import Pipeline, command_line_sources
 from mrprep.document import Document
 from mrprep.errors import MrprepError
-from mrprep.plan import plan
+from mrprep.plan import listed, plan
 from mrprep.printable import printable
 from mrprep.sources.read import read
 from mrprep.tokenizers.compare import Measured, Passage, furthest, measure, overlap
@@ -41,7 +41,8 @@ def compare(files: Sequence[Path], corpus: Path, pipeline: Pipeline, limit: int)
         "bytes": sum(len(passage.text.encode()) for passage in passages),
         "tokenizers": [_row(found) for found in measured],
         "overlap": [
-            {"of": [str(a.file), str(b.file)], "share": overlap(a.pieces, b.pieces)} for a, b in pairwise(measured)
+            {"of": [str(a.file), str(b.file)], "share": overlap(a.pieces, b.pieces)}
+            for a, b in combinations(measured, 2)
         ],
         "differ_most": [
             {"place": passage.place, "text": passage.text[:_SHOWN], "tokens": counts}
@@ -68,7 +69,13 @@ def lines(found: dict[str, Any]) -> Iterator[str]:
 
 
 def _passages(corpus: Path, pipeline: Pipeline, limit: int) -> Iterator[Passage]:
-    units = plan(command_line_sources([corpus], pipeline.input), None).units
+    sources = command_line_sources([corpus], pipeline.input)
+    if corpus.exists() and not any(listing.files for listing in listed(sources)):
+        raise MrprepError(
+            f"{printable(str(corpus))} holds no text to compare on: name a file of text (.txt, .jsonl, .parquet and "
+            "the like), or a folder with such"
+        )
+    units = plan(sources, None).units
     size = 0
     for item in (item for unit in units for span in unit for item in read(span)):
         if size >= limit:

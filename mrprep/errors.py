@@ -18,6 +18,10 @@ class UsageError(MrprepError):
     exit_code = 2
 
 
+class NoRowError(MrprepError, IndexError):
+    """A row was asked for by a number that no row has; an ``IndexError`` too, for callers who expect that."""
+
+
 class BugError(MrprepError):
     """Something that must hold does not (a ledger that does not add up): exit code 3."""
 

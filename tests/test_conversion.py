@@ -203,6 +203,10 @@ CHANGES = {
         lambda arrays: arrays.update({_Q: arrays[_Q][:16]}),
         r"has model\.layers\.0\.self_attn\.q_proj\.weight of shape \[16, 32\], the model \[32, 32\]",
     ),
+    "far": (
+        lambda arrays: arrays.update({"foo.bar": np.zeros(2, np.float32)}),
+        r"has foo\.bar, for which its config has no place: no name it has is near; take that array out",
+    ),
     "nothing": (
         lambda arrays: arrays.update({"transformer.wte.weight": arrays.pop("model.embed_tokens.weight")}),
         r"has no model\.embed_tokens\.weight, and no embedding under any name that is known: the nearest name there is",
@@ -222,6 +226,33 @@ def test_what_is_not_as_the_config_says_is_named(tmp_path, change):
     if change in ("missing", "unexpected", "shape"):  # and by eval, generate, --init-from too
         with pytest.raises(MrprepError, match=says):
             read_weights(tmp_path / "hf")
+
+
+def test_nan_in_the_source_is_named(tmp_path):
+    arrays, _ = models.llama(tmp_path / "hf")
+    arrays["lm_head.weight"][3, 4] = np.nan
+    save_file(arrays, tmp_path / "hf/model.safetensors")
+    with pytest.raises(MrprepError, match=r"lm_head\.weight holds NaN or infinity in the source"):
+        _import(tmp_path / "hf", tmp_path / "ours")
+    assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize("held", [[], {}, {"weight_map": []}, {"weight_map": {"a": 1}}])
+def test_an_index_that_is_none_is_a_sentence(tmp_path, held):
+    models.llama(tmp_path / "hf")
+    (tmp_path / "hf/model.safetensors").rename(tmp_path / "hf/a.safetensors")
+    (tmp_path / "hf/model.safetensors.index.json").write_text(json.dumps(held))
+    with pytest.raises(MrprepError, match=r"index\.json has no weight_map of arrays to files: put a sound copy"):
+        _import(tmp_path / "hf", tmp_path / "ours")
+
+
+def test_fp64_stays_as_it_is(tmp_path):
+    arrays, _ = models.llama(tmp_path / "hf")
+    wide = {name: array.astype(np.float64) + 1e-12 for name, array in arrays.items()}
+    save_file(wide, tmp_path / "hf/model.safetensors")
+    _import(tmp_path / "hf", tmp_path / "ours")
+    _same(tmp_path / "ours", wide)
+    assert {array.dtype for array in read_weights(tmp_path / "ours").arrays.values()} == {np.dtype(np.float32)}
 
 
 def test_what_adds_nothing_is_left_out_and_told(tmp_path):
@@ -254,6 +285,12 @@ def test_what_adds_nothing_is_left_out_and_told(tmp_path):
         ({"rope_scaling": {"rope_type": "longrope", "factor": 2}}, "longrope"),
         ({"hidden_act": "gelu"}, "hidden_act gelu is not supported"),
         ({"mlp_bias": True}, "mlp_bias True is not supported"),
+        ({"rms_norm_eps": None}, "rms_norm_eps is null, and what it should be is not guessed"),
+        ({"hidden_size": "32"}, "hidden_size is '32': input should be a valid integer"),
+        ({"rope_parameters": {"rope_type": "foo"}}, r"rope_parameters\.rope_type is 'foo': known are linear, dynamic"),
+        ({"rope_scaling": {"type": "foo"}}, r"rope_scaling\.type is 'foo': known are linear"),
+        ({"rope_parameters": {"rope_type": "linear", "factor": 0}}, r"rope_parameters\.factor is 0: input should be"),
+        ({"rope_parameters": {"rope_theta": "x"}}, r"rope_parameters\.rope_theta is 'x': input should be"),
     ],
 )
 def test_what_the_model_does_not_have_is_named(tmp_path, changes, says):

@@ -59,6 +59,14 @@ def test_each_row_is_made_of_the_stretches_its_provenance_names(flat: mrprep.Ope
     assert np.array_equal(chosen, list(islice((row["input_ids"] for row in flat.rows("valid")), 2))[::-1])
     with pytest.raises(MrprepError, match=r"no test split \(train, valid\)"):
         flat.rows("test")
+    rows = flat.splits["train"]
+    assert flat.provenance(rows - 1)
+    for row in (-1, rows, 99_999):
+        with pytest.raises(IndexError, match=rf"row {row} of train asked for, there are {rows}") as caught:
+            flat.provenance(row)
+        assert isinstance(caught.value, mrprep.MrprepError)
+        with pytest.raises(MrprepError, match=rf"rows {row} to {row} asked for, there are {rows}"):
+            next(flat.rows("train", [row]))
 
 
 def wanted_rows(build: mrprep.OpenBuild, seed: int, epoch: int, batch: int, rank: int, ranks: int) -> np.ndarray:
@@ -80,8 +88,10 @@ def test_the_dataset_gives_each_rank_the_rows_of_the_trainer(flat: mrprep.OpenBu
         mrprep.dataset(flat.path, batch=100_000)
     with pytest.raises(MrprepError, match="rank 2 of 2"):
         mrprep.dataset(flat.path, batch=1, ranks=2, rank=2)
-    with pytest.raises(ValueError, match="start"):
+    with pytest.raises(MrprepError, match=r"start 10000: .* start is 0 to \d+"):
         mrprep.dataset(flat.path, batch=4, start=10_000)
+    with pytest.raises(MrprepError, match="epoch -1, start 0: epochs are counted from 0"):
+        mrprep.dataset(flat.path, batch=4, epoch=-1)
 
 
 def test_without_torch_the_sentence_names_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,15 +3,17 @@
 import json
 from pathlib import Path
 
+import pytest
 import sentencepiece
 import tiktoken
 import tiktoken.load
 from typer.testing import CliRunner
 
-from mrprep.cli.app import app
+from mrprep.cli.app import app, run
 
 TOKENIZERS = Path(__file__).resolve().parent.parent.parent / "shared" / "corpora" / "tokenizers"
 GPT2, LLAMA = TOKENIZERS / "hf/gpt2_vocab.bpe", TOKENIZERS / "llama2_32k.model"
+Capture = pytest.CaptureFixture[str]
 TEXTS = ["The cat sat on the mat.", "天地玄黄，宇宙洪荒。日月盈昃，辰宿列张。", "x = 1"]
 
 
@@ -43,3 +45,40 @@ def test_figures_are_the_packages(tmp_path: Path) -> None:
     most = found["differ_most"][0]
     assert most["place"] == "some.jsonl:2"
     assert most["tokens"] == counts[1]
+
+
+def test_of_three_all_pairs_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one text\n")
+    files = [str(TOKENIZERS / name) for name in ("spm_test_en_unigram1k.model", "chinese_sp_20k.model")]
+    files.append(files[0])
+    result = CliRunner().invoke(app, ["tokenizer", "compare", *files, "--on", str(tmp_path / "a.txt"), "--json"])
+    pairs = json.loads(result.stdout)["overlap"]
+    assert [pair["of"] for pair in pairs] == [files[:2], [files[0]] * 2, files[1:]]
+    assert pairs[0]["share"] == pairs[2]["share"] < pairs[1]["share"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "says"),
+    [
+        ("none", None, "cannot be read (No such file or directory): name a SentencePiece or YouTokenToMe .model, "),
+        ("a.model", b"", "is no SentencePiece model, or a damaged one: name a SentencePiece or YouTokenToMe .model, "),
+        ("a.jsonl", b'{"text": "a"}\n{}\n', "is no tokenizer.json, or a damaged one: name a SentencePiece or YouTok"),
+        ("encoder.json", b'{"a": 0}', "holds ids alone, as the encoder.json or vocab.json of a vocab.bpe does: name "),
+    ],
+)
+def test_what_is_no_tokenizer_is_a_sentence(
+    tmp_path: Path, capsys: Capture, name: str, content: bytes | None, says: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "a.txt").write_text("one text\n")
+    assert run(["tokenizer", "compare", str(tmp_path / name), str(LLAMA), "--on", str(tmp_path / "a.txt")]) == 1
+    assert f"{name} {says}" in capsys.readouterr().err
+
+
+def test_one_file_and_a_corpus_without_text_are_sentences(tmp_path: Path, capsys: Capture) -> None:
+    assert run(["tokenizer", "compare", str(LLAMA), "--on", str(tmp_path)]) == 2
+    assert "name two or more" in capsys.readouterr().err
+    for place in (str(tmp_path), str(LLAMA)):
+        assert run(["tokenizer", "compare", str(LLAMA), str(LLAMA), "--on", place]) == 1
+        assert f"mrprep: {place} holds no text to compare on: name a file" in capsys.readouterr().err

@@ -117,3 +117,6 @@ def test_ctrl_c_is_one_line(monkeypatch, capsys):
     monkeypatch.setattr("mrprep.training.generate.generate", interrupted)
     assert mrprep(["generate", "run"]) == 130
     assert capsys.readouterr().err == "mrprep: stopped; the same command goes on from here\n"
+    monkeypatch.setattr("mrprep.conversion.importing.import_weights", interrupted)
+    assert mrprep(["weights", "import", "hf", "--out", "ours"]) == 130
+    assert capsys.readouterr().err == "mrprep: stopped; nothing was written\n"

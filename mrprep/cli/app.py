@@ -50,6 +50,8 @@ _ADVICE = {
 
 _INTERRUPTED = 130
 """Exit code after Ctrl-C."""
+_AT_ONCE = ("export", "vocab", "weights")
+"""Commands whose output appears whole, by one rename: of one that was stopped nothing is kept."""
 
 app = typer.Typer(
     name="mrprep",
@@ -97,18 +99,23 @@ def run(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
     try:
         result = app(arguments, standalone_mode=False)
+    except (typer.Abort, KeyboardInterrupt):
+        return _stopped(arguments)
     except BaseException as error:
         return _code(error)
     if result == _INTERRUPTED:  # typer makes a number of Ctrl-C
-        return _code(KeyboardInterrupt())
+        return _stopped(arguments)
     return result if isinstance(result, int) else 0
+
+
+def _stopped(arguments: list[str]) -> int:
+    kept = "nothing was written" if arguments[0] in _AT_ONCE else "the same command goes on from here"
+    return _fail(f"stopped; {kept}", _INTERRUPTED)
 
 
 def _code(error: BaseException) -> int:
     """Say what went wrong and return the exit code for it."""
     match error:
-        case typer.Abort() | KeyboardInterrupt():
-            return _fail("stopped; the same command goes on from here", _INTERRUPTED)
         case SystemExit():
             raise error
         case TyperException():

@@ -82,7 +82,10 @@ def compare_(
 
     from mrprep.comparison import compare, lines
     from mrprep.config import load_pipeline
+    from mrprep.errors import UsageError
 
+    if len(models) == 1:
+        raise UsageError("one tokenizer file is compared with nothing: name two or more (tokenizer show tells of one)")
     found = compare(models, on, load_pipeline("raw", {}), int(megabytes * 1e6))
     if json:
         print(orjson.dumps(found, option=orjson.OPT_INDENT_2).decode())

@@ -86,6 +86,19 @@ def our_logits(config: ModelConfig, tensors: Mapping[str, Stored]) -> Logits:
     return Logits("mrprep", CachedLlama(config, _Widened(tensors))(fixed_ids(config))[-last(config) :])
 
 
+def see_finite(logits: Logits, tensors: Mapping[str, Stored], where: Path) -> None:
+    """See that logits are numbers; where they are not, look for the array that is to blame.
+
+    Raises:
+        MrprepError: they are not; the first array with NaN or infinity in it is named.
+    """
+    if np.isfinite(logits.values).all():
+        return
+    wrong = next((name for name, tensor in tensors.items() if not np.isfinite(tensor.wide()).all()), None)
+    said = f"{printable(wrong)} holds NaN or infinity" if wrong else "its numbers run over in a forward pass"
+    raise MrprepError(f"{printable(str(where))}: {said} in the source: take a sound copy; nothing was written")
+
+
 def compare(ours: Logits, other: Logits) -> Check:
     """See that two models say the same.
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from mrprep.conversion.against import Against, Other, other_logits
-from mrprep.conversion.check import compare, our_logits, stored_logits, write_logits
+from mrprep.conversion.check import compare, our_logits, see_finite, stored_logits, write_logits
 from mrprep.conversion.families import Family, family_of
 from mrprep.conversion.files import opened
 from mrprep.conversion.form import Form
@@ -59,6 +59,7 @@ def export_weights(
     mine = Form(HUGGING_FACE, False)
     kept, left_out = mine.select(open_tensors(folder), config, folder)
     ours = our_logits(config, kept)
+    see_finite(ours, kept, folder)
     if known := stored_logits(folder, config):
         compare(ours, known)
     links = form.links(config)

@@ -10,7 +10,7 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.training.config import ModelConfig
 from mrprep.training.config_json import read_object
-from mrprep.training.keys import EMBEDDING, HEAD, check_keys, nearest, superfluous
+from mrprep.training.keys import EMBEDDING, HEAD, check_keys, superfluous, there_is
 from mrprep.training.tensors import Stored
 
 Rotary = Literal["half", "interleaved"]
@@ -62,10 +62,9 @@ def form_of(found: Collection[str], family: Names, rotary: Rotary | None, where:
     names = next((each for each in (family, *ALL) if each.of(EMBEDDING) in found), None)
     if names is None:
         wanted = family.of(EMBEDDING)
-        near = nearest(wanted, found)
         raise MrprepError(
             f"{printable(str(where))} has no {wanted}, and no embedding under any name that is known: "
-            f"{f'the nearest name there is {near}' if near else 'it is empty'}"
+            f"{there_is(wanted, found)}; take the model with Hugging Face's names"
         )
     if rotary is not None:
         return Form(names, rotary == "interleaved")

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mrprep.conversion.against import Against, Other, other_logits
-from mrprep.conversion.check import compare, our_logits, write_logits
+from mrprep.conversion.check import compare, our_logits, see_finite, write_logits
 from mrprep.conversion.families import Family, family_of
 from mrprep.conversion.files import has_transformers_files, opened
 from mrprep.conversion.form import Rotary, form_of
@@ -58,6 +58,7 @@ def import_weights(
         write_config(staged, family.read(raw))
         loads = form.names is HUGGING_FACE and config_file == place / "config.json" and has_transformers_files(place)
         theirs = other_logits(Other(_folder(place), config, kept, form, loads), against)
+        see_finite(theirs, kept, place)
         check = compare(our_logits(config, open_tensors(staged)), theirs)
         write_logits(staged, config, theirs)
         copy_companions(_folder(place), staged)

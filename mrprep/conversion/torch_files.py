@@ -1,6 +1,7 @@
 """PyTorch's own files of weights, read by ``torch.load(weights_only=True)`` and by nothing else."""
 
 import pickle
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,9 @@ from mrprep.training.tensors import Stored
 
 if TYPE_CHECKING:
     import torch
+
+_NOT_ALLOWED = re.compile(r"(?:GLOBAL|[Uu]nsupported (?:global|class|operand)[^\w]*) ?([\w.]+)")
+"""What a message of torch's restricted unpickler names."""
 
 
 def open_torch(file: Path) -> Iterator[tuple[str, Stored]]:
@@ -39,11 +43,19 @@ def _load(file: Path) -> Any:
         except RuntimeError:  # not a zip file
             return torch.load(file, map_location="cpu", weights_only=True)
     except (OSError, EOFError, RuntimeError, ValueError, pickle.UnpicklingError) as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
         raise MrprepError(
-            f"{printable(str(file))} cannot be read as weights alone ({printable(lines[0])}): it is damaged, or holds "
-            "more than tensors; files of safetensors are read without torch"
+            f"{printable(str(file))} cannot be read as weights alone ({printable(_reason(error))}): take the model in "
+            "safetensors, or a sound copy of this file"
         ) from None
+
+
+def _reason(error: Exception) -> str:
+    """Say why torch refused a file, without its advice to load it by other means."""
+    if found := _NOT_ALLOWED.search(str(error)):
+        return f"it holds {found[1]}, which is no tensor"
+    if isinstance(error, pickle.UnpicklingError):
+        return "it is damaged, or holds more than tensors"
+    return next(iter(str(error).strip().splitlines()), type(error).__name__)
 
 
 def _stored(tensor: "torch.Tensor", where: str) -> Stored:

@@ -1,4 +1,7 @@
-"""A build from Python: made, opened, its rows, its documents, and which documents a row is of."""
+"""A build from Python: made, opened, its rows, its documents, and which documents a row is of.
+
+Every mistake of a caller is a ``MrprepError``, here and in ``dataset`` and ``TorchRows``.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -89,7 +92,7 @@ class OpenBuild:
         """Yield rows, column -> int32[places], in the order asked for, or all in order; 30 Mtok/s.
 
         Raises:
-            IndexError: an index lies outside the split.
+            NoRowError: an index lies outside the split; an ``IndexError`` too.
             MrprepError: there is no such split, or a shard cannot be read.
         """
         names = ["input_ids", "labels", "loss_mask", "position_ids", "actual_seq_len"]
@@ -112,7 +115,7 @@ class OpenBuild:
             split: name of the split.
 
         Raises:
-            IndexError: there is no such row.
+            NoRowError: there is no such row; an ``IndexError`` too.
             MrprepError: there is no such split, or a table is damaged.
         """
         self.shards(split)

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
+from mrprep.errors import MrprepError
 from mrprep.interop.library import Place
 from mrprep.interop.order import row_order
 from mrprep.mindrecord.read import batched
@@ -38,12 +39,14 @@ def dataset(
         columns: names wanted; all of the layout's if None.
 
     Raises:
-        MrprepError: no such build or split, or fewer rows than one step takes.
-        ValueError: ``start`` lies outside the epoch.
+        MrprepError: no such build or split, fewer rows than one step takes, no such epoch, column or start.
     """
     order = row_order(str(path), split, batch, ranks, rank, seed)
-    if not 0 <= start < order.steps:
-        raise ValueError(f"start {start} lies outside an epoch of {order.steps} steps")
+    if epoch < 0 or not 0 <= start < order.steps:
+        raise MrprepError(
+            f"epoch {epoch}, start {start}: epochs are counted from 0, and start is 0 to "
+            f"{order.steps - 1}, the steps of one"
+        )
     shards = order.mixture.like
     names = list(columns or columns_of("mcore" if shards.layout == "mcore" else "flat", 1, 1))
     return batched(shards.files, names, order.rows(epoch, start, order.steps).tolist(), batch)

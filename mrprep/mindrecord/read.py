@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.errors import MrprepError
+from mrprep.errors import MrprepError, NoRowError
 from mrprep.mindrecord import core
 from mrprep.mindrecord.checksum import Checksum, Written
 from mrprep.mindrecord.errors import reason
@@ -68,7 +68,7 @@ def read_batches(
         rows: how many the files have; counted if None.
 
     Raises:
-        IndexError: an index lies outside the rows; MindSpore would wrap it round and say nothing.
+        NoRowError: an index lies outside the rows; MindSpore would wrap it round and say nothing.
         MrprepError: the files cannot be read.
     """
     if indices is None:
@@ -77,7 +77,9 @@ def read_batches(
     total = sum(count_rows(file) for file in files) if rows is None else rows
     wanted = np.asarray(indices, np.int64)
     if wanted.size and not 0 <= wanted.min() <= wanted.max() < total:
-        raise IndexError(f"rows {wanted.min()} to {wanted.max()} asked for, there are 0 to {total - 1}")
+        raise NoRowError(
+            f"rows {wanted.min()} to {wanted.max()} asked for, there are {total}, counted from 0: name some of them"
+        )
     for start in range(0, len(wanted), total):  # SubsetSampler takes no more indices than there are rows
         yield from _batches(files, columns, wanted[start : start + total].tolist())
 
@@ -88,11 +90,11 @@ def read_row(file: Path, index: int, columns: Sequence[str]) -> Columns:
     It reads the file up to that row: 0.1 s for 4 Mtok, where MindDataset needs a second to be there.
 
     Raises:
-        IndexError: there is no such row.
+        NoRowError: there is no such row.
         MrprepError: the file cannot be read.
     """
     if not 0 <= index < count_rows(file):
-        raise IndexError(f"row {index} asked for, there are 0 to {count_rows(file) - 1}")
+        raise NoRowError(f"row {index} asked for, there are {count_rows(file)}, counted from 0: name one of them")
     row = next(islice(_stored_rows(file, columns), index, None))
     return {name: np.frombuffer(bytes(row[name]), DTYPE) for name in columns}
 

@@ -16,7 +16,7 @@ import orjson
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 from mrprep.tokenizers import bytelevel
-from mrprep.tokenizers.model_file import SPACE, read_bytes
+from mrprep.tokenizers.model_file import KNOWN, SPACE, read_bytes
 from mrprep.tokenizers.protocol import MOST_IDS
 
 _LOSING = {"Whitespace", "WhitespaceSplit", "BertPreTokenizer"}
@@ -130,12 +130,21 @@ def read_hf(path: Path) -> HfFile:
         file = HfFile(path, hashlib.sha256(data).hexdigest(), content)
         unfit = _unfit(file)
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError, RuntimeError):
-        raise MrprepError(
-            f"{printable(str(path))} is no tokenizer.json, or a damaged one: download it again, or name another"
-        ) from None
+        raise MrprepError(f"{printable(str(path))} {_other(data)}") from None
     if unfit:
         raise MrprepError(f"{printable(str(path))} {unfit}: name a tokenizer that is BPE or Unigram")
     return file
+
+
+def _other(data: bytes) -> str:
+    """Say what a file that is no ``tokenizer.json`` may be, and what to name."""
+    try:
+        content = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        content = None
+    if isinstance(content, dict) and content and all(type(token) is int for token in content.values()):
+        return "holds ids alone, as the encoder.json or vocab.json of a vocab.bpe does: name that vocab.bpe"
+    return f"is no tokenizer.json, or a damaged one: name {KNOWN}"
 
 
 def _unfit(file: HfFile) -> str:

@@ -20,6 +20,8 @@ from mrprep.tokenizers.protocol import PieceKind, Pieces
 
 MODEL_TYPES = {1: "unigram", 2: "bpe", 3: "word", 4: "char"}
 CHECK_SECONDS = 60
+KNOWN = "a SentencePiece or YouTokenToMe .model, a tokenizer.json, tiktoken ranks or a vocab.bpe"
+"""The families, for sentences."""
 
 _CHECK = """
 import sys, sentencepiece
@@ -131,9 +133,7 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise MrprepError(
-            f"the tokenizer {printable(str(path))} cannot be read ({reason}): name a SentencePiece .model file"
-        ) from None
+        raise MrprepError(f"the tokenizer {printable(str(path))} cannot be read ({reason}): name {KNOWN}") from None
 
 
 def check_foreign(path: Path) -> None:
@@ -157,7 +157,4 @@ def check_foreign(path: Path) -> None:
 
 def no_model(path: Path) -> MrprepError:
     """Return the error for a file that is no SentencePiece model, or a broken one."""
-    return MrprepError(
-        f"{printable(str(path))} is no SentencePiece model, or a damaged one: name a .model file, "
-        "or leave the tokenizer out to have one trained"
-    )
+    return MrprepError(f"{printable(str(path))} is no SentencePiece model, or a damaged one: name {KNOWN}")

@@ -1,7 +1,7 @@
 """A Hugging Face ``config.json`` read: the shape it describes, or what in it the model does not have."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ _SERVED: dict[str, tuple[Any, ...]] = {  # what a config.json can say besides sh
     "partial_rotary_factor": (None, 1),
     "quantization_config": (None,),
 }
+_MAY_BE_NULL = ("num_key_value_heads", "head_dim", "rope_scaling")
+"""Keys whose null means what ``filled`` says, as it does to ``transformers``."""
 _EXPERTS = ("num_experts", "num_local_experts", "n_routed_experts")
 
 
@@ -45,7 +47,7 @@ def read_object(path: Path) -> dict[str, Any]:
             "where it came"
         ) from None
     if not isinstance(raw, dict):
-        raise MrprepError(f"{printable(str(path))} holds no JSON object")
+        raise MrprepError(f"{printable(str(path))} holds no JSON object: put a sound copy in its place")
     return raw
 
 
@@ -59,11 +61,10 @@ def config_of(raw: Mapping[str, Any], path: Path) -> ModelConfig:
     if refused := next(_refused(raw), None):
         raise MrprepError(f"{shown}: {refused}")
     try:
-        return ModelConfig.model_validate({k: v for k, v in filled(raw).items() if k in ModelConfig.model_fields})
+        known = {key: value for key, value in filled(raw).items() if key in ModelConfig.model_fields}
+        return ModelConfig.model_validate(known, strict=True)
     except ValidationError as error:
-        raise MrprepError(f"{shown}: {_fault(error)}") from None
-    except (ValueError, AttributeError, TypeError) as error:
-        raise MrprepError(f"{shown} is no Llama config.json: {printable(str(error), 300)}") from None
+        raise MrprepError(f"{shown}: {_fault(error, raw)}: mend it, or name the config.json of these weights") from None
 
 
 def _refused(raw: Mapping[str, Any]) -> Iterator[str]:
@@ -74,8 +75,14 @@ def _refused(raw: Mapping[str, Any]) -> Iterator[str]:
     for key, values in _SERVED.items():
         if key in raw and raw[key] not in values:
             known = [str(value) for value in values if value is not None]
-            said = f"; known: {', '.join(known)}" if known else ""
-            yield f"{key} {printable(str(raw[key]), 80)} is not supported{said}"
+            said = f"a model with {key} {' or '.join(known)}" if known else f"a model without {key}"
+            yield f"{key} {printable(str(raw[key]), 80)} is not supported: take {said}"
+    for key in ModelConfig.model_fields:
+        if key in raw and raw[key] is None and key not in _MAY_BE_NULL:
+            yield f"{key} is null, and what it should be is not guessed: write the model's own value there"
+    for key in ("rope_parameters", "rope_scaling"):
+        if not isinstance(raw.get(key), Mapping | None):
+            yield f"{key} is {printable(repr(raw[key]), 40)}: it must be an object, or null"
     window, longest = _window(raw), raw.get("max_position_embeddings")
     if isinstance(window, int) and isinstance(longest, int) and window < longest:
         yield (
@@ -88,7 +95,7 @@ def experts(raw: Mapping[str, Any]) -> Iterator[str]:
     """Say that a ``config.json`` is of a mixture of experts, where it is."""
     for key in _EXPERTS:
         if isinstance(raw.get(key), int) and raw[key] > 1:
-            yield f"{key} {raw[key]}: a mixture of experts, which the model does not have"
+            yield f"{key} {raw[key]}: a mixture of experts, which the model does not have: take a dense model"
 
 
 def _window(raw: Mapping[str, Any]) -> Any:
@@ -101,19 +108,34 @@ def _window(raw: Mapping[str, Any]) -> Any:
         return None
     if isinstance(kinds, list):
         return window if "sliding_attention" in kinds else None
-    return window if isinstance(layers, int) and layers > raw.get("max_window_layers", 28) else None
+    full = raw.get("max_window_layers", 28)
+    return window if isinstance(layers, int) and isinstance(full, int) and layers > full else None
 
 
-def _fault(error: ValidationError) -> str:
-    """Say which key is wrong first, and what is wanted of it."""
+def _fault(error: ValidationError, raw: Mapping[str, Any]) -> str:
+    """Say which key is wrong first, by the name it has in the file, and what is wanted of it."""
     item = error.errors()[0]
-    key = printable(".".join(str(part) for part in item["loc"]))
+    key = printable(_key(item["loc"], raw))
+    if item["type"].startswith("union_tag"):
+        rope = raw.get(key) or {}
+        name = "rope_type" if "rope_type" in rope else "type"
+        return f"{key}.{name} is {printable(repr(rope.get(name)), 40)}: known are linear, dynamic, llama3 and yarn"
     said = item["msg"].removeprefix("Value error, ")
     if item["type"] == "missing":
         return f"there is no {key}, which a model needs"
     if item["type"] == "value_error":
         return f"{key}: {said}" if key else said
     return f"{key} is {printable(repr(item['input']), 40)}: {said[:1].lower()}{said[1:]}"
+
+
+def _key(places: Sequence[int | str], raw: Mapping[str, Any]) -> str:
+    """Return the path of a key as the file has it: what ``filled`` lays out as before may stand under a newer name."""
+    rope = "rope_parameters" if raw.get("rope_parameters") else "rope_scaling"
+    if places[:1] == ("rope_scaling",):
+        return ".".join(map(str, (rope, *places[2:])))  # the second is the kind of scaling
+    if places[:1] == ("rope_theta",) and "rope_theta" in (raw.get(rope) or {}):
+        return f"{rope}.rope_theta"
+    return ".".join(map(str, places))
 
 
 def stated_ids(path: Path) -> tuple[list[int], int | None]:

@@ -47,28 +47,35 @@ def check_keys(found: Shapes, wanted: Shapes, where: Path) -> None:
     missing = [name for name in wanted if name not in found]
     unexpected = [name for name in found if name not in wanted]
     if missing:
-        near = nearest(missing[0], unexpected or found)
-        there = f"the nearest name there is {near}" if near else "it is empty"
         raise MrprepError(
-            f"{shown} has no {missing[0]}{_more(missing)}, which its config promises: {there}; name weights that are "
-            "whole, or put the config.json beside them that is theirs"
+            f"{shown} has no {missing[0]}{_more(missing)}, which its config promises: "
+            f"{there_is(missing[0], unexpected or found)}; name weights that are whole, or put the config.json "
+            "beside them that is theirs"
         )
     if unexpected:
+        near = _nearest(unexpected[0], wanted)
         raise MrprepError(
-            f"{shown} has {printable(unexpected[0])}{_more(unexpected)}, for which its config has no place: the "
-            f"nearest name it has is {nearest(unexpected[0], wanted)}"
+            f"{shown} has {printable(unexpected[0])}{_more(unexpected)}, for which its config has no place: "
+            f"{f'the nearest name it has is {near}' if near else 'no name it has is near'}; take that array out, or "
+            "put the model's own config.json there"
         )
     for name, shape in wanted.items():
         if found[name] != shape:
             raise MrprepError(
                 f"{shown} has {name} of shape {list(found[name])}, the model {list(shape)}: its config is of another "
-                "model"
+                "model, so put the one of these weights there"
             )
 
 
-def nearest(name: str, names: Collection[str]) -> str:
-    """Return the most similar of some names, safe to show; nothing when there are none."""
-    close = difflib.get_close_matches(name, names, 1, 0.0)
+def there_is(name: str, names: Collection[str]) -> str:
+    """Return a clause on which of the names that there are is the most similar to one that is missing."""
+    near = _nearest(name, names)
+    return f"the nearest name there is {near}" if near else "no name there is near" if names else "it is empty"
+
+
+def _nearest(name: str, names: Collection[str]) -> str:
+    """Return the most similar of some names, safe to show; nothing when none is similar."""
+    close = difflib.get_close_matches(name, names, 1)
     return printable(close[0]) if close else ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from mrprep.builddir.layout import MANIFEST
 from mrprep.builddir.manifest import Build, open_build
-from mrprep.errors import MrprepError
+from mrprep.errors import BugError, MrprepError, NoRowError
 from mrprep.printable import printable
 from mrprep.training.intact import check_sizes
 
@@ -82,12 +82,19 @@ def has_split(build: Path, name: str) -> bool:
 
 
 def place(build: Build, split: str, row: int) -> tuple[Mapping[str, Any], int]:
-    """Return the shard of a row of a split, as the manifest has it, and the row's number there."""
+    """Return the shard of a row of a split, as the manifest has it, and the row's number there.
+
+    Raises:
+        NoRowError: there is no such row.
+    """
+    rows = build.manifest["splits"][split]["rows"]
+    if not 0 <= row < rows:
+        raise NoRowError(f"row {row} of {split} asked for, there are {rows}, counted from 0: name one of them")
     for shard in sorted(build.manifest["splits"][split]["shards"], key=lambda shard: str(shard["file"])):
         if row < shard["rows"]:
             return shard, row
         row -= shard["rows"]
-    raise IndexError(row)
+    raise BugError(f"{split} has {rows} rows by its manifest, its shards have fewer")
 
 
 def _bytes_per_token(manifest: Mapping[str, Any]) -> float | None:

@@ -62,12 +62,21 @@ def indexed(index: Path) -> list[Path]:
         MrprepError: it cannot be read, or names a file elsewhere.
     """
     try:
-        names = sorted(set(json.loads(index.read_bytes())["weight_map"].values()))
-        outside = next((name for name in names if Path(name).name != name), None)
-    except (OSError, ValueError, KeyError, AttributeError, TypeError) as error:
-        raise MrprepError(f"{printable(str(index))} cannot be read ({printable(str(error))})") from None
+        held = json.loads(index.read_bytes())
+    except (OSError, ValueError) as error:
+        raise _unreadable(index, error) from None
+    places = held.get("weight_map") if isinstance(held, dict) else None
+    if not isinstance(places, dict) or not all(isinstance(name, str) for name in places.values()):
+        raise MrprepError(
+            f"{printable(str(index))} has no weight_map of arrays to files: put a sound copy in its place"
+        )
+    names = sorted(set(places.values()))
+    outside = next((name for name in names if Path(name).name != name), None)
     if outside is not None:
-        raise MrprepError(f"{printable(str(index))} names {printable(outside)}, which is no file beside it")
+        raise MrprepError(
+            f"{printable(str(index))} names {printable(outside)}, which is no file beside it: put that there, and "
+            "write its name alone"
+        )
     return [index.parent / name for name in names]
 
 
@@ -84,9 +93,12 @@ def open_file(file: Path) -> Iterator[tuple[str, Stored]]:
             pass
         yield from _mapped(file)
     except (OSError, ValueError, SafetensorError) as error:
-        raise MrprepError(
-            f"{printable(str(file))} cannot be read ({printable(str(error))}): copy it again from where it came"
-        ) from None
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: Exception) -> MrprepError:
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    return MrprepError(f"{printable(str(file))} cannot be read ({printable(reason)}): copy it again from where it came")
 
 
 def _mapped(file: Path) -> Iterator[tuple[str, Stored]]:
@@ -103,7 +115,10 @@ def _mapped(file: Path) -> Iterator[tuple[str, Stored]]:
             continue
         kind, (begin, end) = tensor["dtype"], tensor["data_offsets"]
         if kind not in _NUMPY:
-            raise ValueError(f"the numbers of {printable(name)} are {kind}; fp32, fp16, bf16 and fp64 are read")
+            raise MrprepError(
+                f"{printable(str(file))}: the numbers of {printable(name)} are {printable(str(kind))}; fp32, fp16, "
+                "bf16 and fp64 are read: take the model in one of those"
+            )
         yield name, Stored(kind, data[begin:end].view(_NUMPY[kind]).reshape(tensor["shape"]))
 
 

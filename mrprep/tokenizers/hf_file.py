@@ -142,7 +142,8 @@ def _other(data: bytes) -> str:
         content = orjson.loads(data)
     except orjson.JSONDecodeError:
         content = None
-    if isinstance(content, dict) and content and all(type(token) is int for token in content.values()):
+    numbers = list(content.values()) if isinstance(content, dict) else []
+    if numbers and all(type(number) is int for number in numbers) and min(numbers) == 0:
         return "holds ids alone, as the encoder.json or vocab.json of a vocab.bpe does: name that vocab.bpe"
     return f"is no tokenizer.json, or a damaged one: name {KNOWN}"
 

@@ -1,8 +1,8 @@
 """The output layer and its cross entropy together, some rows at a time, so that no logits of a whole batch are held.
 
 Loss and both gradients of a slice are made while its logits are there, as in Liger Kernel's fused linear cross
-entropy (Hsu et al. 2024). On CPU a slice fits the cache, which is what makes it fast: 0.65 of the time that logits,
-``SoftmaxCrossEntropyWithLogits`` and their gradients take, and a third of the memory.
+entropy (Hsu et al. 2024). On CPU a slice fits the cache, which is what makes it fast: two thirds of the time that
+logits, ``SoftmaxCrossEntropyWithLogits`` and their gradients take, and half their peak memory (docs/training.md).
 """
 # mypy: disable-error-code="misc"
 

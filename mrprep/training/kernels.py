@@ -1,6 +1,7 @@
 """Parts of the decoder with backward passes of their own, where what MindSpore derives is slower on CPU.
 
-Each is the textbook formula; `tests/test_training_step.py` holds them to finite differences, `tests/test_training_transformers.py` to torch.
+Each is the textbook formula; `tests/test_training_step.py` holds them to finite differences,
+`tests/test_training_transformers.py` to torch.
 """
 # mypy: disable-error-code="misc"
 

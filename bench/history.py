@@ -31,7 +31,8 @@ def append(bench: str, figures: Mapping[str, Any]) -> None:
 
 def _commit() -> str:
     def git(*arguments: str) -> str:
-        return subprocess.run(["git", *arguments], cwd=HISTORY.parent, check=True, capture_output=True, text=True).stdout
+        done = subprocess.run(["git", *arguments], cwd=HISTORY.parent, check=True, capture_output=True, text=True)
+        return done.stdout
 
     changed = git("status", "--porcelain", "--untracked-files=no", "--", ":!bench/history.jsonl", ":/")
     return git("rev-parse", "--short", "HEAD").strip() + ("+" if changed else "")

@@ -2,6 +2,7 @@
 
 import platform
 import shutil
+import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -72,6 +73,7 @@ def run_facts(options: RunOptions, work: Work) -> dict[str, Any]:
         "executor": options.executor,
         "jobs": options.jobs,
         "ended": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": time.time() - work.began,
         "phases": [asdict(timing) for timing in work.timings],
     }
 

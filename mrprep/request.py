@@ -1,7 +1,8 @@
 """What a build is asked to do, and how that fits with what already stands at its output."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal
@@ -49,6 +50,8 @@ class RunOptions:
     """Where the finished build is uploaded to; until then it is made in a directory, as any other."""
     address: str | None = None
     """Of a running Ray cluster; None starts a Ray on this machine. ``jobs`` 0 is as many as it has processors."""
+    began: float = field(default_factory=time.time, compare=False)
+    """When the run did, in seconds since 1970."""
 
     def __post_init__(self) -> None:
         """Refuse a memory that cannot be kept, before anything is looked at."""

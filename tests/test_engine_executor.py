@@ -13,8 +13,9 @@ from mrprep.engine.executor import Executor, Inline, Pool
 from mrprep.errors import MrprepError
 
 
-def touch(path: Path) -> None:
+def touch(path: Path) -> str:
     path.write_text(str(os.getpid()))
+    return path.name
 
 
 def fail(message: str) -> None:
@@ -35,7 +36,7 @@ def die(_: Path) -> None:
 @pytest.mark.parametrize("executor", [Inline(), Pool(1), Pool(2)])
 def test_every_call_runs_once(executor: Executor, tmp_path: Path) -> None:
     calls = [(touch, (tmp_path / str(i),)) for i in range(7)]
-    assert sorted(executor.run(calls, [""] * 7)) == list(range(7))
+    assert sorted(executor.run(calls, [""] * 7)) == [(i, str(i)) for i in range(7)]
     assert sorted(path.name for path in tmp_path.iterdir()) == [str(i) for i in range(7)]
     executor.close()
 
@@ -50,7 +51,8 @@ def test_an_error_of_a_call_is_raised_as_it_is() -> None:
 def test_a_worker_that_dies_once_costs_nothing(tmp_path: Path) -> None:
     calls = [(die_once, (tmp_path / "mark", tmp_path / "late")), *((touch, (tmp_path / str(i),)) for i in range(5))]
     pool = Pool(2)
-    assert sorted(pool.run(calls, [f"unit {i}" for i in range(6)])) == list(range(6))
+    done = dict(pool.run(calls, [f"unit {i}" for i in range(6)]))
+    assert done == {0: None, **{i + 1: str(i) for i in range(5)}}
     assert (tmp_path / "late").exists()
     pool.close()
 

@@ -11,6 +11,7 @@ from mrprep.engine.executor import Inline
 from mrprep.engine.fingerprint import changes
 from mrprep.engine.ledger import Entry, added
 from mrprep.engine.parts import Parts, published
+from mrprep.engine.spent import Spent, busy
 from mrprep.engine.work import Work
 from mrprep.errors import BugError, MrprepError
 
@@ -122,3 +123,19 @@ def test_two_builds_do_not_share_a_work_directory(tmp_path: Path) -> None:
     with locked(home):
         (home / "phases").mkdir()
     assert json.dumps(sorted(p.name for p in home.iterdir())) == '["mrprep.lock", "phases"]'
+
+
+def test_a_phase_says_when_which_worker_was_busy(tmp_path: Path) -> None:
+    run = work(tmp_path)
+    run("a", [3, 4], write, settings={})
+    run("a", [3, 4], write, settings={})
+    first, again = run.timings
+    ((stretch,),) = first.busy.values()
+    assert 0 <= first.began <= stretch[0] + 0.001 and stretch[1] <= first.began + first.seconds + 0.001
+    assert again.began >= first.began + first.seconds and not again.busy and again.reused == 2
+
+
+def test_units_close_together_are_one_stretch() -> None:
+    calls = [Spent("a", 13.0, 14.0, 1.0), Spent("a", 11.0, 12.97, 1.0), Spent("b", 12.0, 13.0, 1.0)]
+    assert busy(calls, 10.0) == {"a": [(1.0, 4.0)], "b": [(2.0, 3.0)]}
+    assert busy([*calls, Spent("a", 15.0, 15.5, 0.1)], 10.0)["a"] == [(1.0, 4.0), (5.0, 5.5)]

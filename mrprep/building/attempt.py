@@ -86,7 +86,7 @@ def working(request: Request, found: Plan, home: Path, options: RunOptions, say:
     if options.executor == "ray":
         executor = Cluster(_terms(request, found, home, options), say)
     try:
-        yield Work(home / "phases", executor, say, request.root, keep=options.keep_work)
+        yield Work(home / "phases", executor, say, request.root, keep=options.keep_work, began=options.began)
     finally:
         executor.close()
 

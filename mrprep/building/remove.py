@@ -89,7 +89,8 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
         root = {"build": digest(out / layout.MANIFEST)["sha256"], "ids": [str(value) for value in listed.ids]}
         pool = Pool(options.workers)
         try:
-            made = _removed(build, listed, affected, options, Work(home.absolute() / "phases", pool, say, root))
+            work = Work(home.absolute() / "phases", pool, say, root, began=options.began)
+            made = _removed(build, listed, affected, options, work)
         finally:
             pool.close()
             clear(home)

@@ -19,7 +19,7 @@ from typing import Any
 
 from mrprep import extras
 from mrprep.engine import node
-from mrprep.engine.executor import ATTEMPTS, WORKER_ENVIRONMENT, Call
+from mrprep.engine.executor import ATTEMPTS, WORKER_ENVIRONMENT, Call, Done
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 
@@ -64,7 +64,7 @@ class Cluster:
         self._looked = 0.0
         self._flying: dict[Any, int] = {}
 
-    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:  # noqa: D102
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:  # noqa: D102
         waiting = deque(range(len(calls)))
         deaths: Counter[tuple[int, str]] = Counter()
         if waiting:
@@ -76,8 +76,9 @@ class Cluster:
             done, _ = self._ray.wait(list(self._flying), timeout=_LOOK)
             for reference in done:
                 index = self._flying.pop(reference)
-                if not (death := self._death(reference)):
-                    yield index
+                death, result = self._outcome(reference)
+                if not death:
+                    yield index, result
                     continue
                 deaths[index, death] += 1
                 _refuse_deadly(deaths[index, death], death, labels[index])
@@ -157,7 +158,7 @@ class Cluster:
             self._submit((_nothing, ()), num_cpus=0, scheduling_strategy=On(name, soft=False)) for name in self._names
         ]
         for reference in asked:
-            self._death(reference)
+            self._outcome(reference)
         names = ", ".join(sorted(self._names.values()))
         self._say(f"ray: {len(asked)} machines with {self._processors} processors ({names})")
 
@@ -165,8 +166,8 @@ class Cluster:
         terms = self._terms
         return self._remote.options(**where).remote(terms.versions, terms.seen, str(Path.cwd()), pickle.dumps(call))
 
-    def _death(self, reference: Any) -> str:
-        """Return what ended a call before it returned, the machine or its worker; empty where it returned.
+    def _outcome(self, reference: Any) -> tuple[str, Any]:
+        """Return what ended a call before it returned, the machine or its worker, or an empty text and its result.
 
         Raises:
             MrprepError: its machine is not fit.
@@ -175,16 +176,16 @@ class Cluster:
         from ray import exceptions
 
         try:
-            where, reason = self._ray.get(reference)
+            where, reason, result = self._ray.get(reference)
         except exceptions.RayTaskError as error:
             raise getattr(error, "cause", error) from None
         except (exceptions.NodeDiedError, exceptions.LocalRayletDiedError):
-            return "machine"
+            return "machine", None
         except (exceptions.WorkerCrashedError, exceptions.OutOfMemoryError):
-            return "worker"
+            return "worker", None
         if reason:
             raise MrprepError(f"{self._names.get(where, where)} {printable(reason, 400)}")
-        return ""
+        return "", result
 
     def _window(self) -> int:
         """Return how many calls are under way: enough that a machine which is done has the next one at once."""

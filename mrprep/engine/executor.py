@@ -27,14 +27,16 @@ WORKER_ENVIRONMENT = {
 }
 """One thread a worker, and memory goes back to the system: 280 MB instead of 350 at the peak of a Chinese build."""
 
-Call = tuple[Callable[..., None], tuple[Any, ...]]
+Call = tuple[Callable[..., Any], tuple[Any, ...]]
+Done = tuple[int, Any]
+"""The index of a call that has returned, and what it returned."""
 
 
 class Executor(Protocol):
     """Runs calls in any order and says which are done."""
 
-    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:
-        """Yield the index of each call when it has returned; an exception of a call is raised here."""
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:
+        """Yield each call when it has returned; an exception of a call is raised here."""
         ...
 
     def close(self) -> None:
@@ -45,10 +47,9 @@ class Executor(Protocol):
 class Inline:
     """Runs calls one after another in this process: for tests, and for looking at them in a debugger."""
 
-    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:  # noqa: ARG002, D102
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:  # noqa: ARG002, D102
         for index, (function, arguments) in enumerate(calls):
-            function(*arguments)
-            yield index
+            yield index, function(*arguments)
 
     def close(self) -> None:  # noqa: D102
         return
@@ -61,7 +62,7 @@ class Pool:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
 
-    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[int]:  # noqa: D102
+    def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:  # noqa: D102
         waiting = deque(range(len(calls)))
         while waiting:
             suspects: list[int] = []
@@ -70,8 +71,7 @@ class Pool:
             except BrokenProcessPool:
                 self.close()
                 for index in suspects:
-                    self._alone(calls[index], labels[index])
-                    yield index
+                    yield index, self._alone(calls[index], labels[index])
 
     def close(self) -> None:  # noqa: D102
         if self._pool is None:
@@ -81,9 +81,9 @@ class Pool:
         self._pool.shutdown(wait=True, cancel_futures=True)
         self._pool = None
 
-    def _side_by_side(self, calls: Sequence[Call], waiting: deque[int], flying: list[int]) -> Iterator[int]:
+    def _side_by_side(self, calls: Sequence[Call], waiting: deque[int], flying: list[int]) -> Iterator[Done]:
         """Keep one call a worker and one more under way; ``flying`` holds those whose end is not known."""
-        futures: dict[Future[None], int] = {}
+        futures: dict[Future[Any], int] = {}
         while waiting or futures:
             while waiting and len(futures) <= self._jobs:
                 index = waiting.popleft()
@@ -91,20 +91,17 @@ class Pool:
                 function, arguments = calls[index]
                 futures[self._started().submit(function, *arguments)] = index
             for future in wait(futures, return_when=FIRST_COMPLETED).done:
-                future.result()
-                index = futures.pop(future)
+                result, index = future.result(), futures.pop(future)
                 flying.remove(index)
-                yield index
+                yield index, result
 
-    def _alone(self, call: Call, label: str) -> None:
+    def _alone(self, call: Call, label: str) -> Any:
         function, arguments = call
         for _ in range(ATTEMPTS):
             try:
-                self._started().submit(function, *arguments).result()
+                return self._started().submit(function, *arguments).result()
             except BrokenProcessPool:
                 self.close()
-            else:
-                return
         raise MrprepError(
             f"workers died {ATTEMPTS + 1} times on {label} (out of memory, or a crash in a library): look at that "
             "input, or give the machine more memory or fewer --jobs, and run the same command again"

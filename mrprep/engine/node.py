@@ -8,6 +8,7 @@ import pickle
 import platform
 from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 PYTHON = "Python"
 """Stands for the interpreter among the names of packages."""
@@ -38,18 +39,17 @@ def unfit(wanted: Mapping[str, str], seen: Mapping[str, int]) -> str:
     return ""
 
 
-def call_here(wanted: Mapping[str, str], seen: Mapping[str, int], folder: str, packed: bytes) -> tuple[str, str]:
-    """Run a pickled call in ``folder`` if this machine is fit for it; return the machine's id and why it is not."""
+def call_here(wanted: Mapping[str, str], seen: Mapping[str, int], folder: str, packed: bytes) -> tuple[str, str, Any]:
+    """Run a pickled call in ``folder`` if this machine is fit for it; return its id, why it is not, and the result."""
     import ray
 
     here = ray.get_runtime_context().get_node_id()
     if reason := unfit(wanted, seen):
-        return here, reason
+        return here, reason, None
     if os.path.isdir(folder):  # noqa: PTH112
         os.chdir(folder)
     function, arguments = pickle.loads(packed)
-    function(*arguments)
-    return here, ""
+    return here, "", function(*arguments)
 
 
 def _version(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ from mrprep.engine.executor import Call, Executor
 from mrprep.engine.fingerprint import changes, fingerprint
 from mrprep.engine.parts import discard, run_parts, run_whole, sync
 from mrprep.engine.progress import track
+from mrprep.engine.spent import Spent, busy, timed
 
 STATE = "phase.json"
 SPARED = "spared.json"
@@ -31,6 +32,12 @@ class Timing:
     reused: int
     """Units that were done before."""
     units: int
+    began: float
+    """Seconds after the run did."""
+    cpu: float
+    """Seconds of processors that its units took in workers."""
+    busy: Mapping[str, Sequence[tuple[float, float]]]
+    """Worker -> stretches in which it was at units, in seconds after the run began; short gaps are left out."""
 
 
 class Work:
@@ -44,9 +51,20 @@ class Work:
         root: Mapping[str, Any],
         *,
         keep: bool = False,
+        began: float | None = None,
     ) -> None:
-        """``keep``: nothing is deleted on the way, so that other options redo only what follows them."""
+        """Open a work directory.
+
+        Args:
+            path: of the directory.
+            executor: runs the units.
+            say: is given lines for the user.
+            root: what all phases depend on.
+            keep: nothing is deleted on the way, so that other options redo only what follows them.
+            began: when the run did, in seconds since 1970; now if None.
+        """
         self.path = path
+        self.began = time.time() if began is None else began
         self.timings: list[Timing] = []
         self._executor, self._say, self._keep = executor, say, keep
         self._spared: dict[str, list[str]] = {}
@@ -119,7 +137,7 @@ class Work:
         settings: Mapping[str, Any],
         weights: Sequence[int] | None,
     ) -> list[Path]:
-        started = time.monotonic()
+        started = time.time()
         home = self._open(name, settings, len(units))
         finals = [home / f"{index:05d}" for index in range(len(units))]
         sizes = list(weights) if weights is not None else [1] * len(units)
@@ -127,12 +145,28 @@ class Work:
         todo = sorted(set(range(len(units))) - done, key=lambda index: (-sizes[index], index))
         if todo:
             self._recall(name)
-        calls: list[Call] = [(run, (function, units[index], finals[index])) for index in todo]
+        calls: list[Call] = [(timed, (run, function, units[index], finals[index])) for index in todo]
         labels = [_label(name, index, units[index]) for index in todo]
-        ended = (todo[position] for position in self._executor.run(calls, labels))
-        for _ in track(ended, sizes, name, done, "B" if weights is not None else "unit"):
+        spent: list[Spent] = []
+
+        def ended() -> Iterator[int]:
+            for position, call in self._executor.run(calls, labels):
+                spent.append(call)
+                yield todo[position]
+
+        for _ in track(ended(), sizes, name, done, "B" if weights is not None else "unit"):
             pass
-        self.timings.append(Timing(name, time.monotonic() - started, sum(sizes), len(done), len(units)))
+        timing = Timing(
+            phase=name,
+            seconds=time.time() - started,
+            weight=sum(sizes),
+            reused=len(done),
+            units=len(units),
+            began=started - self.began,
+            cpu=sum(call.cpu for call in spent),
+            busy=busy(spent, self.began),
+        )
+        self.timings.append(timing)
         return finals
 
     def _open(self, name: str, settings: Mapping[str, Any], units: int) -> Path:

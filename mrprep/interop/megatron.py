@@ -91,7 +91,8 @@ def _export_split(build: Build, split: str, staged: Path, pool: Pool) -> tuple[i
         for number, start in enumerate(accumulate(sizes[:-1], initial=0))
     ]
     calls = [(export_shard, (unit,)) for unit in units]
-    for _ in track(pool.run(calls, [shard["file"] for shard in shards]), sizes, f"megatron {split}", (), "tok"):
+    done = (index for index, _ in pool.run(calls, [shard["file"] for shard in shards]))
+    for _ in track(done, sizes, f"megatron {split}", (), "tok"):
         pass
     lengths = np.concatenate([np.load(unit.lengths) for unit in units])
     for unit in units:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from mrprep.cli.given import AllowCode
+from mrprep.cli.given import AllowCode, Decontaminate, Encoding, TextField
 from mrprep.cli.reading import Eod
 from mrprep.cli.target import Work, hand_over, target
-from mrprep.cli.where import Address, Executor, where
+from mrprep.cli.where import Address, Executor, Jobs, Memory, where
 
 Layout = typer.Option(help="flat: input_ids [S+1]; mcore: input_ids, labels, loss_mask, position_ids, actual_seq_len.")
 
@@ -36,9 +36,7 @@ def build(
     ] = None,
     eod: Eod = None,
     vocab_size: Annotated[int | None, typer.Option(help="Pieces of a trained vocabulary.")] = None,
-    text_field: Annotated[
-        list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
-    ] = None,
+    text_field: TextField = None,
     against: Annotated[
         list[Path] | None,
         typer.Option(help="An earlier build: what it holds is a duplicate; give it again for several."),
@@ -47,24 +45,16 @@ def build(
         Path | None,
         typer.Option(help="Add the inputs to this build, by its own options and tokenizer; what it holds wins."),
     ] = None,
-    decontaminate: Annotated[
-        list[Path] | None,
-        typer.Option(help="An evaluation set (.jsonl, text): documents that share 13 words with it are dropped."),
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the text files, such as gb18030.  [default: found out for each]")
-    ] = None,
+    decontaminate: Decontaminate = None,
+    encoding: Encoding = None,
     shards: Annotated[int | None, typer.Option(help="Shards to write for training.")] = None,
     shard_size: Annotated[str | None, typer.Option(help="Size of a shard instead, such as 64MB.")] = None,
     layout: Annotated[str | None, Layout] = None,
     packing: Annotated[str | None, typer.Option(help="concat (no padding) or bestfit (documents stay whole).")] = None,
     valid: Annotated[float | None, typer.Option(help="Share of the tokens to hold back for validation.")] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of order, samples and the valid split.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
-    ] = None,
+    jobs: Jobs = None,
+    memory: Memory = None,
     executor: Executor = "processes",
     address: Address = None,
     strict: Annotated[

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
+from mrprep.cli.given import Encoding, TextField
+
 CHANGES_A_RULE = 3
 DOCUMENTS_SHOWN = 10
 
@@ -14,10 +16,8 @@ DOCUMENTS_SHOWN = 10
 def clean(
     file: Annotated[Path, typer.Argument(help="A file of text, in any form that a build reads.")],
     pipeline: Annotated[str, typer.Option(help="Pipeline whose [clean] is shown: a name or a .toml file.")] = "default",
-    text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the file, such as gb18030.  [default: found out]")
-    ] = None,
+    text_field: TextField = None,
+    encoding: Encoding = None,
     show_all: Annotated[bool, typer.Option("--all", help="Show every change of every document.")] = False,
 ) -> None:
     """Show what cleaning changes in the documents of a file, each change with its rule; write nothing."""

@@ -6,9 +6,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from mrprep.cli.given import AllowCode
+from mrprep.cli.given import AllowCode, Decontaminate, Encoding, TextField
 from mrprep.cli.target import Out, Work, hand_over, target
-from mrprep.cli.where import Address, Executor, where
+from mrprep.cli.where import Address, Executor, Jobs, Memory, where
 
 
 class _InputsOrCurve(TyperGroup):
@@ -54,21 +54,11 @@ def dedupe(
         list[Path] | None,
         typer.Option(help="An earlier build, or DIR: what it holds is a duplicate; give it again for several."),
     ] = None,
-    decontaminate: Annotated[
-        list[Path] | None,
-        typer.Option(help="An evaluation set (.jsonl, text): documents that share 13 words with it are dropped."),
-    ] = None,
-    text_field: Annotated[
-        list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")
-    ] = None,
-    encoding: Annotated[
-        str | None, typer.Option(help="Encoding of the text files, such as gb18030.  [default: found out for each]")
-    ] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
-    ] = None,
+    decontaminate: Decontaminate = None,
+    text_field: TextField = None,
+    encoding: Encoding = None,
+    jobs: Jobs = None,
+    memory: Memory = None,
     executor: Executor = "processes",
     address: Address = None,
     strict: Annotated[bool, typer.Option("--strict", help="Stop at the first input that cannot be read.")] = False,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mrprep.cli.target import here
+from mrprep.cli.where import Jobs
 
 if TYPE_CHECKING:
     from mrprep.stages.export import Form
@@ -32,7 +33,7 @@ def jsonl(build: Given, out: Out, tokens: Tokens = False) -> None:
 def megatron(
     build: Given,
     out: Out,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    jobs: Jobs = None,
 ) -> None:
     """Write the tokens as Megatron's indexed datasets: train.bin, train.idx, and those of the valid split."""
     from mrprep.builddir.find import find_build

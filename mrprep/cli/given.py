@@ -11,6 +11,15 @@ AllowCode = Annotated[
     bool, typer.Option("--allow-code", help="Run stages of the pipeline that are its author's own code.")
 ]
 
+TextField = Annotated[list[str] | None, typer.Option(help="Field that holds the text; give it again to join several.")]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding of the text files, such as gb18030.  [default: found out for each]")
+]
+Decontaminate = Annotated[
+    list[Path] | None,
+    typer.Option(help="An evaluation set (.jsonl, text): documents that share 13 words with it are dropped."),
+]
+
 
 def given(**values: Any) -> dict[str, Any]:
     """Return the options that the user gave."""

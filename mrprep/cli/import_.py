@@ -7,7 +7,7 @@ import typer
 
 from mrprep.cli.reading import AddedTokens, Eod, Pattern
 from mrprep.cli.target import Out, Work, hand_over, target
-from mrprep.cli.where import Address, Executor, where
+from mrprep.cli.where import Address, Executor, Jobs, Memory, where
 
 app = typer.Typer(rich_markup_mode=None, no_args_is_help=True, help="Make a build of what other programs wrote.")
 
@@ -37,11 +37,8 @@ def mindrecord(
         bool, typer.Option("--joined", help="A row goes on where the one before it ends; else its end ends a document.")
     ] = False,
     dedupe: Annotated[bool, typer.Option("--dedupe", help="Take out duplicates.")] = False,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
-    memory: Annotated[
-        str | None,
-        typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]"),
-    ] = None,
+    jobs: Jobs = None,
+    memory: Memory = None,
     executor: Executor = "processes",
     address: Address = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace another build at OUT.")] = False,

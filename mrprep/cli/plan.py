@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from mrprep.cli.given import AllowCode
+from mrprep.cli.given import AllowCode, TextField
 from mrprep.cli.reading import Eod
+from mrprep.cli.where import Jobs
 
 if TYPE_CHECKING:
     from mrprep.config import Pipeline
@@ -26,7 +27,7 @@ def plan(
         Path | None, typer.Option(help="A tokenizer file; without one, a vocabulary is trained.")
     ] = None,
     eod: Eod = None,
-    text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
+    text_field: TextField = None,
     sample: Annotated[
         float | None,
         typer.Option(help="Share of the text to look at.  [default: what takes seconds]", min=0.0001, max=1),
@@ -34,7 +35,7 @@ def plan(
     scan: Annotated[bool, typer.Option("--scan", help="Read all, for the exact share of duplicates.")] = False,
     allow_code: AllowCode = False,
     seed: Annotated[int, typer.Option(help="Seed of the sample.")] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    jobs: Jobs = None,
     model: Annotated[str | None, typer.Option(help="A preset (tiny, 10m, 100m, 1b, 7b) or a config.json.")] = None,
     tokens: Annotated[
         str | None, typer.Option(help="Tokens of the corpus, such as 300B, in place of an INPUT.")

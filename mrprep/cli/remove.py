@@ -6,11 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
+from mrprep.cli.where import Jobs
+
 
 def remove(
     docs: Annotated[Path, typer.Option(help="A file of documents: an id or path:line on each line, no comments.")],
     build: Annotated[Path | None, typer.Argument(help="A build; the only one in this directory by default.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    jobs: Jobs = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Remove nothing, and exit with 1, if any line means no document.")
     ] = False,

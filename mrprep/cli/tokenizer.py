@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
-from mrprep.cli.given import AllowCode
+from mrprep.cli.given import AllowCode, TextField
 from mrprep.cli.reading import AddedTokens, Eod, Pattern, choices
 from mrprep.cli.target import here
+from mrprep.cli.where import Jobs
 
 app = typer.Typer(
     help="Train a SentencePiece vocabulary, look at one, or compare some.", no_args_is_help=True, rich_markup_mode=None
@@ -21,9 +22,9 @@ def train(
     vocab_size: Annotated[int | None, typer.Option(help="Pieces.  [default: 32000, fewer for little text]")] = None,
     model_type: Annotated[str | None, typer.Option("--type", help="bpe or unigram.  [default: bpe]")] = None,
     pipeline: Annotated[str, typer.Option(help="A pipeline file, or the name of a shipped one.")] = "default",
-    text_field: Annotated[list[str] | None, typer.Option(help="Field that holds the text.")] = None,
+    text_field: TextField = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the sample.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)] = None,
+    jobs: Jobs = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file at --out.")] = False,
     allow_code: AllowCode = False,
 ) -> None:

@@ -4,6 +4,10 @@ from typing import Annotated, Any
 
 import typer
 
+Jobs = Annotated[int | None, typer.Option(help="Worker processes.  [default: one a core]", min=1)]
+Memory = Annotated[
+    str | None, typer.Option(help="Memory of all processes together, such as 4GB.  [default: 4/5 of the machine's]")
+]
 Executor = Annotated[str, typer.Option(help="processes on this machine, or ray: a cluster with a shared file system.")]
 Address = Annotated[
     str | None, typer.Option(help="Of a running Ray cluster, such as 10.0.0.1:6379.  [default: start one, on loopback]")

@@ -8,7 +8,7 @@ from typing import Any
 from mrprep.tokenizers.decoding import Decoder, special
 from mrprep.tokenizers.encoder import Encoder
 from mrprep.tokenizers.model_file import SPACE
-from mrprep.tokenizers.protocol import Ids, Offsets, Pieces
+from mrprep.tokenizers.protocol import Ids, Offsets, Pieces, common_facts
 from mrprep.tokenizers.roles import Roles
 
 
@@ -79,19 +79,11 @@ class Listed:
     def facts(self) -> dict[str, Any]:
         """See Tokenizer."""
         return {
-            "kind": self.kind,
-            "sha256": self.sha256,
-            "vocab_size": self.vocab_size,
-            "eod_id": self.eod_id,
-            "eod_piece": self.piece(self.eod_id),
-            "bos_id": self.bos_id,
-            "pad_id": self.pad_id,
-            "unk_id": self.unk_id,
+            **common_facts(self),
             "byte_fallback": self.unk_id is None,
             "normalization": "identity",
             "add_dummy_prefix": self.dummy_prefix,
             "remove_extra_whitespaces": False,
-            "special": {name: len(ids) for name, ids in self.special.items()},
             **self.encoder.facts(),
             **self.more,
         }

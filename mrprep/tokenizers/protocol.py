@@ -77,3 +77,18 @@ class Tokenizer(Protocol):
 
     def facts(self) -> dict[str, Any]:
         """Return what a manifest keeps: plain values, the same for the same model file and choice of EOD."""
+
+
+def common_facts(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Return what every family says of itself: file, size, ids with roles, how many special ids of each type."""
+    return {
+        "kind": tokenizer.kind,
+        "sha256": tokenizer.sha256,
+        "vocab_size": tokenizer.vocab_size,
+        "eod_id": tokenizer.eod_id,
+        "eod_piece": tokenizer.piece(tokenizer.eod_id),
+        "bos_id": tokenizer.bos_id,
+        "pad_id": tokenizer.pad_id,
+        "unk_id": tokenizer.unk_id,
+        "special": {name: len(ids) for name, ids in tokenizer.special.items()},
+    }

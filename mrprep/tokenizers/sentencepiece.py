@@ -17,7 +17,7 @@ from mrprep.printable import printable
 from mrprep.tokenizers.fastbpe import FastBpe, open_fast
 from mrprep.tokenizers.flat import flat
 from mrprep.tokenizers.model_file import ModelFile, PieceType, check_foreign, no_model, read_model
-from mrprep.tokenizers.protocol import Ids, Offsets, Pieces, Tokenizer
+from mrprep.tokenizers.protocol import Ids, Offsets, Pieces, Tokenizer, common_facts
 
 
 def open_sentencepiece(path: Path, *, eod: str | None = None, checked: bool = False) -> Tokenizer:
@@ -98,19 +98,11 @@ class _SentencePiece:
         model = self._model
         fast, slow_because = self._opened
         return {
-            "kind": self.kind,
-            "sha256": self.sha256,
-            "vocab_size": self.vocab_size,
-            "eod_id": self.eod_id,
-            "eod_piece": self.piece(self.eod_id),
-            "bos_id": self.bos_id,
-            "pad_id": self.pad_id,
-            "unk_id": self.unk_id,
+            **common_facts(self),
             "byte_fallback": model.byte_fallback,
             "normalization": model.normalization if model.charsmap else "identity",
             "add_dummy_prefix": model.add_dummy_prefix,
             "remove_extra_whitespaces": model.remove_extra_whitespaces,
-            "special": {name: len(ids) for name, ids in self.special.items()},
             "encoder": "gigatoken" if fast else "sentencepiece",
             "encoder_note": slow_because,
         }

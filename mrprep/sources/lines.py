@@ -75,13 +75,13 @@ def batches(
 
 
 def of_span(file: BinaryIO, start: int, stop: int, first_line: int) -> tuple[int, int, Iterator[bytes]]:
-    """Return offset and line of the first line that begins in a span, and the blocks of all that do.
+    """Return offset and line of the first line that begins in a span, and the blocks from there to the file's end.
 
-    Reads past ``stop`` to the end of the last of them.
+    One of the blocks ends at ``stop``; there are none if no line begins in the span.
     """
     begin = _next_line(file, start, stop)
     line = first_line + (begin > start)
-    return begin, line, to_line_end(_blocks(file, begin, stop), begin, stop)
+    return begin, line, _blocks(file, begin, stop)
 
 
 def _next_line(file: BinaryIO, start: int, stop: int) -> int:

@@ -12,7 +12,6 @@ from dataclasses import replace
 from mrprep.sources import encoding, jsonl, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, open_file, size_of
 from mrprep.sources.found import Found
-from mrprep.sources.lines import to_line_end
 from mrprep.sources.span import Span, is_of_lines
 
 END = 1 << 62
@@ -47,7 +46,7 @@ def stretches(whole: Span, unit: int) -> Iterator[Span]:
 
 
 def of_span(blocks: Iterator[bytes], span: Span, found: Found) -> tuple[int, int, Iterator[bytes]]:
-    """Return offset and line of the first line that begins in a stretch, and the blocks of all that do.
+    """Return offset and line of the first line that begins in a stretch, and the blocks from there to the end.
 
     Args:
         blocks: all that the file holds.
@@ -62,15 +61,14 @@ def of_span(blocks: Iterator[bytes], span: Span, found: Found) -> tuple[int, int
             line += block.count(b"\n", 0, end or len(block))
             if end:
                 begin = position + end
-                rest = itertools.chain([block[end:]], blocks)
-                return begin, line, to_line_end(rest, begin, span.stop)
+                return begin, line, itertools.chain([block[end:]], blocks)
             position += len(block)
     except DamagedError:
         blocks = iter(())
     if span.start:
         found.problem = ""
         return position, line, iter(())
-    return 0, 1, to_line_end(blocks, 0, span.stop)
+    return 0, 1, blocks
 
 
 def _decompressed_size(whole: Span) -> int:

@@ -1,6 +1,7 @@
 """Reads .txt and .md: a file, a line, or a stretch between blank lines is a document."""
 
 from collections.abc import Iterable, Iterator
+from math import inf
 
 from mrprep.document import BadRecord, Document, Place
 from mrprep.sources.files import DamagedError
@@ -36,23 +37,36 @@ def read_lines(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> 
 def read_stretches(
     span: Span, batches: Iterable[Batch | TooLong], found: Found, limit: int = MAX_RECORD
 ) -> Iterator[Document | BadRecord]:
-    """Yield each stretch of lines between blank ones; one of more than ``limit`` bytes is a bad record."""
-    stretch = _Stretch(span, found, limit)
+    """Yield each stretch of lines between blank ones; one of more than ``limit`` bytes is a bad record.
+
+    A stretch belongs to the span that holds the first byte of the blank line before it: reading goes past the
+    span's end to the first blank line there. What is wrong there with the file is left to the span it lies in.
+    """
+    stretch, stop = _Stretch(span, found, limit), inf if span.whole else span.stop
+    begun, end = span.start == 0, 0
     try:
         for item in numbered(batches):
-            if isinstance(item, TooLong):
-                stretch.add(item.offset, item.line, b"", item.size)
-                continue
-            offset, line, raw = item
+            offset, line, raw = (item.offset, item.line, b"") if isinstance(item, TooLong) else item
+            size = item.size if isinstance(item, TooLong) else len(raw)
             text = _without_bom(raw, offset)
-            if text.strip(_WHITE):
-                stretch.add(offset, line, text, len(raw))
-            else:
+            blank = size == len(raw) and not text.strip(_WHITE)
+            end = offset + size + 1
+            if blank:
                 yield from stretch.close()
+            if offset >= stop and (blank or not begun):
+                return
+            if blank:
+                begun = True
+            elif begun:
+                stretch.add(offset, line, text, size)
     except DamagedError:
         yield from stretch.close()
-        raise
+        if end < stop:
+            raise
+        return
     yield from stretch.close()
+    if end >= stop:
+        found.problem = ""
 
 
 class _Stretch:

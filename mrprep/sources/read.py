@@ -12,7 +12,7 @@ from mrprep.document import BadRecord, Document, ReadItem
 from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, packed, parquet, plain, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file, size_of
 from mrprep.sources.found import Found
-from mrprep.sources.span import Span, is_of_lines
+from mrprep.sources.span import Span, is_of_lines, is_of_stretches
 
 _READERS = {"parquet": parquet.read, "arrow": arrow.read}
 
@@ -38,13 +38,8 @@ def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
         size = size_of(file)
         if span.whole:
             yield from _whole(span, file, found)
-        elif span.packed:
-            stream = streams.decompressed(file, span.packed, span.compression, found)
-            offset, line, blocks = packed.of_span(stream, span, found)
-            yield from _of_lines(span, blocks, found, offset, line)
         else:
-            offset, line, blocks = lines.of_span(file, span.start, span.stop, span.first_line)
-            yield from _of_lines(span, blocks, found, offset, line)
+            yield from _stretch(span, file, found)
         listed = span.packed or span.stop
         if size < listed:
             raise UnreadableError(f"has shrunk since it was listed, from {listed} bytes or more to {size}")
@@ -63,10 +58,22 @@ def _whole(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | BadR
         yield from json_file.read(span, blocks, found)
     elif span.format == "html":
         yield from html_file.read(span, blocks, found)
-    elif is_of_lines(span) or span.documents == "blank-line":
+    elif is_of_lines(span):
         yield from _of_lines(span, blocks, found, 0, 1)
     else:
         yield from plain.read_file(span, blocks, found)
+
+
+def _stretch(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | BadRecord]:
+    """Yield the records that begin in a stretch of a file of lines."""
+    if span.packed:
+        stream = streams.decompressed(file, span.packed, span.compression, found)
+        offset, line, blocks = packed.of_span(stream, span, found)
+    else:
+        offset, line, blocks = lines.of_span(file, span.start, span.stop, span.first_line)
+    if not is_of_stretches(span):
+        blocks = lines.to_line_end(blocks, offset, span.stop)
+    yield from _of_lines(span, blocks, found, offset, line)
 
 
 def _of_lines(

@@ -40,8 +40,13 @@ class Span:
 
 
 def is_of_lines(span: Span) -> bool:
-    """Return whether each line of the file is a record of its own."""
-    return span.format == "jsonl" or (span.format in {"txt", "md"} and span.documents == "line")
+    """Return whether a record of the file is a line, or a stretch of lines between blank ones."""
+    return span.format == "jsonl" or (span.format in {"txt", "md"} and span.documents != "file")
+
+
+def is_of_stretches(span: Span) -> bool:
+    """Return whether a record of the file is a stretch of lines between blank ones."""
+    return span.format in {"txt", "md"} and span.documents == "blank-line"
 
 
 def is_table(span: Span) -> bool:

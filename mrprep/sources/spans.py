@@ -28,7 +28,7 @@ def unit_bytes(total: int) -> int:
 def cut(listings: Iterable[Listing], unit: int) -> list[tuple[Span, ...]]:
     """Return units of about ``unit`` bytes, in the order of sources and paths.
 
-    Only files of lines (jsonl; txt and md with ``documents = "line"``) of UTF-8 are cut, plain or compressed, and
+    Only files of lines (jsonl; txt and md unless ``documents = "file"``) of UTF-8 are cut, plain or compressed, and
     tables between row groups or record batches. ``first_line`` is right in each first span of a file and in tables;
     the others need ``with_first_lines``.
     """

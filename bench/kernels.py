@@ -6,7 +6,7 @@ CPU seconds of one process, best of ``--runs``, on the texts as the read phase h
   of them (its matrix, as it hands it out), batch by batch out of one flat buffer; nothing is kept.
 - sketch: what a build does of it while it writes texts: the same, with exact hashes, band keys and counts a document.
 - minhash: sketch, and all phases of dedupe, with the files that they write.
-- no-op: a stage that yields every document as it is, after one scan of its text in C: a match of one regular expression,
+- no-op: a stage that yields every document as it is, after a scan of its text in C: a match of one regular expression,
   a class with every character in it, the least that tells whether one stands there that does not belong.
 - clean: the stage with its default options, on texts as they are; again: on what it left.
 

@@ -79,9 +79,8 @@ def _blobs(columns: list[npt.NDArray[Any]]) -> list[bytes]:
     """Return each row as MindRecord takes it: its only column, or all, each after its bytes' number (8, big-endian)."""
     parts = [np.ascontiguousarray(column).view(np.uint8) for column in columns]
     if len(parts) > 1:
-        parts = [part for column in parts for part in (_length(column), column)]
-    joined = np.concatenate(parts, axis=1)
-    return [row.tobytes() for row in joined]
+        parts = [np.concatenate([part for column in parts for part in (_length(column), column)], axis=1)]
+    return [row.tobytes() for row in parts[0]]
 
 
 def _length(column: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -40,6 +40,8 @@ _SIDE_BY_SIDE, _SIDE_BY_SIDE_TOKENS = 4, 1 << 19
 _SMALL = 1 << 20
 _MOST_TRAIN, _MOST_VALID = 4032, 64
 _BATCH_BYTES = 8 << 20
+_SLAB_TOKENS = 9 << 20
+"""Places of rows that are filled at a time, all of most shards: each slab opens every part."""
 
 
 class Options(Base):
@@ -285,13 +287,16 @@ def _row_seed(unit: ShardUnit) -> int:
 def _rows(unit: ShardUnit, plan: Plan, placed: Stretches, entries: Entries) -> Iterator[dict[str, npt.NDArray[Any]]]:
     """Yield the rows of a shard as columns, about 8 MB a batch."""
     batch = max(1, _BATCH_BYTES // row_bytes(unit.schema.columns))
+    slab = -(-_SLAB_TOKENS // (batch * (plan.seq + 1))) * batch
     ends = plan.at + plan.length
-    for first in range(0, plan.rows, batch):
-        stop = min(first + batch, plan.rows)
-        tokens = np.full((stop - first, plan.seq + 1), unit.pad, np.int32)
+    for first in range(0, plan.rows, slab):
+        tokens = np.full((min(slab, plan.rows - first), plan.seq + 1), unit.pad, np.int32)
         gather(unit.parts, entries, placed, first, tokens)
-        low, high = np.searchsorted(plan.row, (first, stop))
-        yield columns(unit.pack.layout, tokens, plan.row[low:high] - first, ends[low:high], pack.DOCUMENTS_A_ROW)
+        for start in range(0, len(tokens), batch):
+            some = tokens[start : start + batch]
+            low, high = np.searchsorted(plan.row, (first + start, first + start + len(some)))
+            row = plan.row[low:high] - (first + start)
+            yield columns(unit.pack.layout, some, row, ends[low:high], pack.DOCUMENTS_A_ROW)
 
 
 def _write_provenance(placed: Stretches, entries: Entries, path: Path) -> None:

@@ -1,15 +1,15 @@
 """Where each second of a build goes: python bench/chart.py BUILD [--out chart.html] [--wall SECONDS].
 
 Drawn from BUILD/run.json as a page of HTML without scripts: the phases on the axis of time with the stretches in which
-each worker was busy, the stretches in which fewer than two were, the seconds and the processors of each phase. ``--wall``
-is the time of the whole command, with what comes after run.json is written: publishing, deleting the work, the audit.
+each worker was busy, where fewer than two were, the seconds and the processors of each phase. --wall is the time of the
+whole command, with what comes after run.json is written: publishing, deleting the work, the audit.
 """
 
 import argparse
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def stretches(run: Run, wall: float) -> list[Stretch]:
     phases = [(phase["began"], phase["began"] + phase["seconds"], phase["phase"]) for phase in run["phases"]]
     cuts = sorted({0.0, wall, *(end for span in busy for end in span), *(end for span in phases for end in span[:2])})
     found = []
-    for began, ended in zip(cuts, cuts[1:], strict=False):
+    for began, ended in pairwise(cuts):
         middle = (began + ended) / 2
         workers = sum(a <= middle < b for a, b in busy)
         found.append(Stretch(began, ended, workers, next((name for a, b, name in phases if a <= middle < b), "")))

@@ -1,6 +1,7 @@
 """Does each row say what the documents say that it was made of?"""
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -35,7 +36,7 @@ class Alignment:
         self._by_shard: dict[str, Tally] = {}
 
     def see(self, block: Block) -> None:
-        """Take in a block; reads the texts of its documents, one at a time."""
+        """Take in a block; reads those texts of its documents that it does not hold."""
         wrong = list(self._wrong(block))
         total = block.stretches.row.size
         self._stretches.add(len(wrong), total, wrong)
@@ -44,7 +45,8 @@ class Alignment:
     def _wrong(self, block: Block) -> Iterator[Example]:
         order = np.argsort(block.stretches.doc, kind="stable")
         docs = block.stretches.doc[order]
-        for doc, text in texts(self._build, docs):
+        missing = docs[[doc not in block.texts for doc in docs.tolist()]]
+        for doc, text in chain(block.texts.items(), texts(self._build, missing)):
             rendered = self._rendered(text)
             for stretch in _slice(order, docs, doc).tolist():
                 decoded = self._comparable(block.decoded[stretch])

@@ -1,7 +1,7 @@
 """Some rows of one shard, with all that is known of them: their tokens, their documents, their text."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Protocol
 
@@ -69,6 +69,8 @@ class Block:
     """The text of each stretch by the tokenizer of the build."""
     lengths: I64 | None = None
     """Places of each row where rows differ in length, int64[n]; what follows them is no data."""
+    texts: Mapping[int, str] = field(default_factory=dict)
+    """Cleaned texts of some of the documents, as many as memory allows; the others are read again when needed."""
 
     @property
     def there(self) -> Mask:

@@ -9,7 +9,7 @@ from mrprep.audit.block import BLOCK_TOKENS, I32, Block, Stretches
 from mrprep.audit.decode import decoded, owners
 from mrprep.audit.foreign import foreign_blocks
 from mrprep.audit.subject import Shard, Subject
-from mrprep.audit.trace import places, stretches
+from mrprep.audit.trace import origins, stretches
 from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
 from mrprep.mindrecord.read import count_rows, first_rows, read_batches
@@ -43,7 +43,7 @@ def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, row
         tokens = _tokens(build, shard, some)
         traced = stretches(build, shard, some)
         _check_places(shard, traced, width)
-        found, sizes = places(build, traced.doc)
+        known = origins(build, traced.doc)
         yield Block(
             split=split,
             shard=shard["file"],
@@ -51,8 +51,9 @@ def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, row
             tokens=tokens,
             stretches=traced,
             owner=owners(traced, tokens.shape),
-            found=found,
-            sizes=sizes,
+            found=known.found,
+            sizes=known.sizes,
+            texts=known.texts,
             decoded=decoded(tokenizer, tokens, traced),
         )
 

@@ -1,9 +1,11 @@
 """From rows to the documents in them, and from documents to where they came from and to their text.
 
-Reads no more row groups than the documents asked for stand in, each once, one at a time.
+Reads no more row groups than the documents asked for stand in, each once, of a few parts side by side.
 """
 
+from collections import deque
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +22,11 @@ from mrprep.order import I64
 from mrprep.printable import printable
 from mrprep.provenance.tables import Found
 
+HELD = 32 << 20
+"""Bytes of texts of a block's documents that are kept for a second look."""
+READERS = 4
+"""Parts that are read side by side."""
+Rows = list[tuple[int, dict[str, Any]]]
 _WHERE = ["id", "source", "path", "line", "piece", "text"]
 
 
@@ -46,17 +53,33 @@ def stretches(build: Build, shard: Mapping[str, Any], rows: I64) -> Stretches:
     return Stretches(**{name: np.concatenate([np.zeros(0, np.int64), *parts]) for name, parts in found.items()})
 
 
-def places(build: Build, docs: I64) -> tuple[dict[int, Found], dict[int, int]]:
-    """Return where documents came from, and how many bytes their texts have, both by row ordinal.
+@dataclass(slots=True)
+class Origins:
+    """What is known of documents, by row ordinal."""
+
+    found: dict[int, Found]
+    """Where they came from."""
+    sizes: dict[int, int]
+    """Bytes of their texts."""
+    texts: dict[int, str]
+    """Their texts, of as many as have HELD bytes together."""
+
+
+def origins(build: Build, docs: I64) -> Origins:
+    """Return where documents came from.
 
     Raises:
         MrprepError: a text table is missing or damaged.
     """
-    found, sizes = {}, {}
+    all_of_them = Origins({}, {}, {})
+    left = HELD
     for doc, row in _rows(build, docs, _WHERE):
-        found[doc] = _found(row, doc)
-        sizes[doc] = len(row["text"].encode())
-    return found, sizes
+        all_of_them.found[doc] = _found(row, doc)
+        all_of_them.sizes[doc] = size = len(row["text"].encode())
+        if size <= left:
+            all_of_them.texts[doc] = row["text"]
+            left -= size
+    return all_of_them
 
 
 def texts(build: Build, docs: I64) -> Iterator[tuple[int, str]]:
@@ -123,15 +146,21 @@ def _found(row: Mapping[str, Any], doc: int) -> Found:
 
 def _rows(build: Build, docs: I64, columns: list[str]) -> Iterator[tuple[int, dict[str, Any]]]:
     wanted = np.unique(docs)
-    for part in build.manifest["text"]["parts"]:
-        low, high = np.searchsorted(wanted, (part["base"], part["base"] + part["rows"]))
-        if low < high:
-            yield from _rows_of_part(build, part, wanted[low:high], columns)
+    parts = build.manifest["text"]["parts"]
+    bounds = np.searchsorted(wanted, [(part["base"], part["base"] + part["rows"]) for part in parts]).tolist()
+    with ThreadPoolExecutor(READERS) as readers:
+        ahead: deque[Future[Rows]] = deque()
+        for part, (low, high) in zip(parts, bounds, strict=True):
+            if low < high:
+                ahead.append(readers.submit(_rows_of_part, build, part, wanted[low:high], columns))
+            if len(ahead) > READERS:
+                yield from ahead.popleft().result()
+        for reader in ahead:
+            yield from reader.result()
 
 
-def _rows_of_part(
-    build: Build, part: Mapping[str, Any], docs: I64, columns: list[str]
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _rows_of_part(build: Build, part: Mapping[str, Any], docs: I64, columns: list[str]) -> Rows:
+    found: Rows = []
     with _table(build, part["file"]) as file:
         base = part["base"]
         for group in range(file.num_row_groups):
@@ -139,8 +168,9 @@ def _rows_of_part(
             mine = docs[slice(*np.searchsorted(docs, (base, end)))]
             if mine.size:
                 table = file.read_row_group(group, columns, use_threads=False).take(pa.array(mine - base))
-                yield from zip(mine.tolist(), table.to_pylist(), strict=True)
+                found += zip(mine.tolist(), table.to_pylist(), strict=True)
             base = end
+    return found
 
 
 @contextmanager

@@ -6,14 +6,14 @@ of the keys of one band, so memory does not follow the number of documents. What
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mrprep.builddir.mapped import let_go, mapped
+from mrprep.builddir.mapped import Array, let_go, mapped
 from mrprep.duplicates.layout import Corpus, Found, Group, documents_in
 from mrprep.duplicates.ranks import (
     COPIES,
@@ -108,9 +108,14 @@ def band_units(corpus: Corpus, copies: Path, bands: int, banded: int) -> list[Ba
 def band(unit: BandUnit, out: Path) -> None:
     """Write the buckets of some bands: documents that are no copies, and not all held by earlier builds."""
     held = held_documents(unit.corpus)
+    copy_of = mapped(unit.copies / COPIES)
+    parts = [
+        (mapped(part.path / "documents.npy")["banded"], mapped(part.path / "bands.npy")) for part in unit.corpus.parts
+    ]
     buckets = []
     for number in range(unit.first, unit.last):
-        keys, documents = _keys(unit, number)
+        keys, documents = _keys(unit, copy_of, [(banded, bands[number]) for banded, bands in parts])
+        let_go(copy_of)
         here = same_key(keys)
         here = Buckets(documents[here.members], here.starts)
         last = here.members[here.starts + here.sizes - 1]
@@ -118,14 +123,17 @@ def band(unit: BandUnit, out: Path) -> None:
     _save(merged(buckets), out, "bucket")
 
 
-def _keys(unit: BandUnit, band: int) -> tuple[Any, I64]:
-    """Return the keys of one band that lie in the unit's range, and whose they are."""
-    copy_of = mapped(unit.copies / COPIES)
+def _keys(unit: BandUnit, copy_of: I64, parts: Iterable[tuple[Array, Array]]) -> tuple[Array, I64]:
+    """Return the keys of one band that lie in the unit's range, and whose they are.
+
+    Args:
+        unit: of the band.
+        copy_of: which document stands for the text of each.
+        parts: of each part, which documents have a key, and their keys.
+    """
     keys, owners = [np.empty(0, np.uint64)], [np.empty(0, np.int64)]
     base = 0
-    for part in unit.corpus.parts:
-        banded = mapped(part.path / "documents.npy")["banded"]
-        every = mapped(part.path / "bands.npy")[band]
+    for banded, every in parts:
         documents = base + np.flatnonzero(banded)
         mine = copy_of[documents] == documents
         if unit.ranges > 1:
@@ -133,7 +141,6 @@ def _keys(unit: BandUnit, band: int) -> tuple[Any, I64]:
         keys.append(np.asarray(every[mine]))
         owners.append(documents[mine])
         base += len(banded)
-    let_go(copy_of)
     return np.concatenate(keys), np.concatenate(owners)
 
 

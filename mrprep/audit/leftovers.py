@@ -10,7 +10,7 @@ import numpy as np
 from mrprep.audit.block import EXCERPT, Block, Mask
 from mrprep.audit.finding import Finding, Tally, grade
 from mrprep.audit.limits import Limits
-from mrprep.filtering.classes import Kind, count_classes
+from mrprep.filtering.classes import Kind, code_points, count_classes
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,12 +151,10 @@ class Leftovers:
 
 def _of_rare_han(texts: Sequence[str]) -> Mask:
     """Mark texts of which many ideographs are in no everyday use: UTF-8 read as GB18030."""
-    codes = [np.frombuffer(text.encode("utf-32-le", "replace"), np.uint32) for text in texts]
-    owners = np.repeat(np.arange(len(texts), dtype=np.int32), [text.size for text in codes])
-    flat = np.concatenate([np.zeros(0, np.uint32), *codes])
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     kinds = np.zeros((len(Kind), len(texts)), np.int64)
     for low, high in pairwise([*range(0, len(texts), _TOGETHER), len(texts)]):
-        mine = slice(*np.searchsorted(owners, (low, high)))
-        kinds[:, low:high] = count_classes(flat[mine], owners[mine] - low, high - low)[: len(Kind)]
+        codes = code_points("".join(texts[low:high]))
+        kinds[:, low:high] = count_classes(codes, sizes[low:high])[: len(Kind)]
     han = kinds[Kind.HAN] + kinds[Kind.RARE_HAN]
     return np.asarray((han >= _LEAST_HAN) & (kinds[Kind.RARE_HAN] > _RARE * han))

@@ -73,7 +73,7 @@ class Mix:
         total = self._kinds.setdefault(name, np.zeros(len(Kind), np.int64))
         for start in range(0, len(joined), _CHARACTERS):
             codes = np.frombuffer(joined[start : start + _CHARACTERS].encode("utf-32-le", "replace"), np.uint32)
-            total += count_classes(codes, np.zeros(codes.size, np.int32), 1)[: len(Kind), 0]
+            total += count_classes(codes, np.array([codes.size]))[: len(Kind), 0]
 
     @property
     def bytes_per_token(self) -> dict[str, float]:

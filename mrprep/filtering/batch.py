@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.classes import Kind, count_classes
+from mrprep.filtering.classes import Codes, Kind, code_points, count_classes
+from mrprep.filtering.tally import Column, Mask
 
 if TYPE_CHECKING:
     from pyarrow import Codec
 
-Column = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Seen = TypeVar("Seen")
 
 _SAMPLE = 1 << 16
@@ -57,10 +56,11 @@ class Batch(Memo):
         """The texts, or stretches of them in their order, a line between them."""
         self.sizes = np.fromiter(map(len, self.samples), np.int64, len(texts))
         """Characters of the samples."""
+        self.encoded = [sample.encode("utf-8", "surrogatepass") for sample in self.samples]
+        """The samples in UTF-8."""
         self._joined = "\n".join([*self.samples, ""])
-        self._codes = np.frombuffer(self._joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-        self._owners = np.repeat(np.arange(len(texts), dtype=np.int32), self.sizes + 1)
-        self.kinds = count_classes(self._codes, self._owners, len(texts))
+        self._codes = code_points(self._joined)
+        self.kinds = count_classes(self._codes, self.sizes + 1)
         self.kinds[Kind.SPACE] -= 1  # the line end that parts it from the next
         """Characters of each `Kind`, then of each watched one: int64[classes, texts]."""
         self.inked = self.sizes - self.kinds[Kind.SPACE] - self.kinds[Kind.NOTHING]
@@ -69,22 +69,22 @@ class Batch(Memo):
         """Characters that are units by themselves."""
         self.latin = self.of(Kind.LATIN, Kind.ACCENTED)
         """Letters of the Latin script."""
-        self.densities = np.fromiter(map(_density, self.samples), np.float64, len(texts))
+        self.densities = _densities(self.encoded)
         """Compressed bytes a byte, by LZ4: about 0.6 for prose, near 0 for repetition."""
         ends = np.flatnonzero(self._codes == _LINE_END)
         starts = np.concatenate([[0], ends[:-1] + 1])
         filled = ends > starts
         self._starts, self._ends = starts[filled], ends[filled]
-        self.line_owners = self._owners[self._starts]
+        self.lines = np.diff(np.searchsorted(self._starts, np.cumsum(self.sizes + 1)), prepend=0)
+        """Lines that are not empty."""
+        self.line_owners = np.repeat(np.arange(len(texts)), self.lines)
         """Which text each line that is not empty is of."""
         self.line_sizes = self._ends - self._starts
         """Characters of each of these lines."""
-        self.lines = np.bincount(self.line_owners, minlength=len(texts))
-        """Lines that are not empty."""
 
     def of(self, *rows: int) -> Column:
         """Return how many characters of some kinds, or of some watched ones, each text has."""
-        return functools.reduce(np.add, (self.kinds[row] for row in rows))
+        return self.kinds.take(rows, axis=0).sum(axis=0)
 
     def containing(self, words: str) -> Mask:
         """Mark the texts whose samples contain these words."""
@@ -96,7 +96,7 @@ class Batch(Memo):
         """Return how many of some lines, given by their indices, each text has."""
         return np.bincount(self.line_owners[those], minlength=len(self.texts))
 
-    def from_line_ends(self, back: int) -> npt.NDArray[np.uint32]:
+    def from_line_ends(self, back: int) -> Codes:
         """Return the code point that stands ``back`` places before each line's end; 1 is its last character."""
         return self._codes[np.maximum(self._ends - back, 0)]
 
@@ -106,7 +106,8 @@ class Batch(Memo):
         if not self._starts.size:
             return np.zeros(len(self.texts), np.int64)
         bounds = np.stack([self._starts, self._ends], axis=1).ravel()
-        hashes = np.add.reduceat(np.square(self._codes), bounds, dtype=np.uint32)[::2]  # blind to order
+        squares = np.square(self._codes, dtype=np.uint32)
+        hashes = np.add.reduceat(squares, bounds, dtype=np.uint32)[::2]  # blind to order
         keys = self.line_owners.astype(np.uint64) << np.uint64(44)
         keys |= (hashes.astype(np.uint64) & np.uint64(0xFFFFFFF)) << np.uint64(16)
         keys |= np.minimum(self.line_sizes, 0xFFFF).astype(np.uint64)
@@ -116,9 +117,10 @@ class Batch(Memo):
         return sums.astype(np.int64)
 
 
-def _density(text: str) -> float:
-    data = text.encode("utf-8", "surrogatepass")
-    return len(_codec().compress(data, asbytes=True)) / max(1, len(data))
+def _densities(texts: Sequence[bytes]) -> npt.NDArray[np.float64]:
+    compress = functools.partial(_codec().compress, asbytes=True)
+    compressed = np.fromiter(map(len, map(compress, texts)), np.int64, len(texts))
+    return compressed / np.maximum(1, np.fromiter(map(len, texts), np.int64, len(texts)))
 
 
 @cache

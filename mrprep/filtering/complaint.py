@@ -7,8 +7,9 @@ A mark too many costs some microseconds; one too few would be a verdict lost, so
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 
 
 @dataclass(frozen=True, slots=True)

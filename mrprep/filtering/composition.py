@@ -3,10 +3,11 @@
 import re
 from collections import Counter
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 
 _STREWN = 0.15
 _LONG_TOKEN = 40

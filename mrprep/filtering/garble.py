@@ -8,10 +8,11 @@ from collections import Counter
 
 import numpy as np
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 
 _FORGIVEN = 2
 """Lost characters that any text may have: one U+FFFD does not condemn a short document."""

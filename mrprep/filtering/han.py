@@ -11,11 +11,12 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.batch import Batch, Column, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.model import hash_pairs, hash_triples, model
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Column, Mask, Tally
 
 _MARK_ROWS = watched("。，！？；：、")
 _CHARACTERS = 1500
@@ -48,7 +49,11 @@ _LEAST_MARKS, _SPACED_OUT = 0.01, 0.6
 """Share of sentence marks in prose, and of blanks from which on a text was set with a blank after each ideograph."""
 _LEAST_MODERN = 0.03
 
+_LONGEST_VERSE = 7
+
 Shares = npt.NDArray[np.float64]
+Folded = npt.NDArray[np.uint16]
+Flags = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,87 +99,102 @@ def ideographs_of(batch: Batch) -> Ideographs:
 def _look(batch: Batch) -> Ideographs:
     texts = len(batch.texts)
     han = np.flatnonzero((batch.wide >= _LEAST_PAIRS) & (batch.wide >= _LEAST_SHARE * batch.inked))
+    if not han.size:
+        return _none(texts)
     samples = [batch.samples[index][:_CHARACTERS] for index in han.tolist()]
-    owners = np.repeat(han, [len(sample) + _APART for sample in samples])
-    joined = "".join(sample + " " * _APART for sample in samples)
-    codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), np.uint32)
-    folded = model().fold.take(np.minimum(codes, 0xFFFF))
+    sizes = np.fromiter(map(len, samples), np.int64, len(samples)) + _APART
+    tally = Tally(han, sizes, texts)
+    places = _places("".join(sample + " " * _APART for sample in samples))
+    folded, flags = model().fold.take(places), _flags().take(places)
     inside = folded > 0
-    flags = _flags().take(np.minimum(codes, 0xFFFF))
-
-    def share(those: Mask | Column, known: Mask | Column, of: Column) -> tuple[Shares, Column]:
-        total = np.bincount(of[those], minlength=texts)
-        return np.bincount(of[known], minlength=texts) / np.maximum(total, 1), total
-
-    def known_at(apart: int, asked: Mask) -> tuple[Shares, Column]:
-        both = np.flatnonzero(inside[:-apart] & inside[apart:] & asked[:-apart])
-        found = both[model().pairs.take(hash_pairs(folded[both], folded[both + apart]))]
-        return share(both, found, owners)
-
-    if not samples:
-        none, no_share = np.zeros(texts, np.int64), np.zeros(texts)
-        shares = ("near", "far", "both", "triples", "echo", "specks", "gaps", "small", "modern")
-        return Ideographs(count=none, pairs=none, judged=none > 0, **dict.fromkeys(shares, no_share))
-    near, pairs = known_at(1, inside)
-    far, _ = known_at(_APART, (near < _FEW_KNOWN).take(owners))
-    small_share, count = share(inside, (flags & (_SMALL_WORD | _MODERN_WORD)) > 0, owners)
-    modern_share, _ = share(inside, (flags & _MODERN_WORD) > 0, owners)
-    prose = _in_verses(inside, owners, texts) <= _VERSE * count
-    judged = (pairs >= _LEAST_PAIRS) & (batch.wide >= _JUDGED_SHARE * batch.inked) & prose
+    count = tally(inside)
+    follows, known = _known(folded, inside, 1)
+    pairs = tally(follows)
+    near = tally(known) / np.maximum(pairs, 1)
+    judged = (pairs >= _LEAST_PAIRS) & (batch.wide >= _JUDGED_SHARE * batch.inked)
     judged &= batch.kinds[Kind.KANA] * 20 < batch.inked
-    echo = np.stack([_same(folded, apart, owners, texts) for apart in range(1, _ECHOES + 1)]).max(axis=0)
-    both, triples = _triples(folded, owners, judged)
-    echo_share = np.where(pairs >= _LEAST_PAIRS, echo / np.maximum(count, 1), 0)
-    between, blank = inside[:-2] & inside[2:], (flags & _BLANK) > 0
-    specks = np.bincount(owners[1:-1][between & ((flags[1:-1] & _SPECK) > 0)], minlength=texts)
-    specks += np.bincount(owners[(flags & _PART) > 0], minlength=texts) - _SPECKS_FORGIVEN
-    gaps = np.bincount(owners[1:-1][between & blank[1:-1]], minlength=texts)
-    gaps += np.bincount(owners[:-3][inside[:-3] & blank[1:-2] & blank[2:-1] & inside[3:]], minlength=texts)
-    long = pairs >= _LEAST_PAIRS // 2
-    speck_share, gap_share = (np.where(long, those / np.maximum(count, 1), 0) for those in (specks, gaps))
+    judged &= _in_verses(inside, tally) <= _VERSE * count
+    both, triples = _triples(folded, follows, known, judged, tally)
+    many = np.maximum(count, 1)
+    echo = np.stack([tally(_same(folded, inside, apart)) for apart in range(1, _ECHOES + 1)]).max(axis=0)
     return Ideographs(
         count=count,
         pairs=pairs,
         near=near,
-        far=far,
+        far=_far(folded, inside, near < _FEW_KNOWN, tally),
         both=both,
         triples=triples,
-        echo=echo_share,
-        specks=speck_share,
-        gaps=gap_share,
-        small=small_share,
-        modern=modern_share,
+        echo=np.where(pairs >= _LEAST_PAIRS, echo / many, 0),
+        specks=np.where(pairs >= _LEAST_PAIRS // 2, _specks(inside, flags, tally) / many, 0),
+        gaps=np.where(pairs >= _LEAST_PAIRS // 2, _gaps(inside, flags, tally) / many, 0),
+        small=tally((flags & (_SMALL_WORD | _MODERN_WORD)) > 0) / many,
+        modern=tally((flags & _MODERN_WORD) > 0) / many,
         judged=judged,
     )
 
 
-def _same(folded: npt.NDArray[np.uint16], apart: int, owners: Column, texts: int) -> Column:
-    same = np.flatnonzero((folded[apart:] == folded[:-apart]) & (folded[apart:] > 0))
-    return np.bincount(owners[same], minlength=texts)
+def _none(texts: int) -> Ideographs:
+    none, no_share = np.zeros(texts, np.int64), np.zeros(texts)
+    shares = ("near", "far", "both", "triples", "echo", "specks", "gaps", "small", "modern")
+    return Ideographs(count=none, pairs=none, judged=none > 0, **dict.fromkeys(shares, no_share))
 
 
-def _triples(folded: npt.NDArray[np.uint16], owners: Column, asked: Mask) -> tuple[Shares, Shares]:
+def _places(text: str) -> Column:
+    """Return where characters stand in tables of the basic plane, U+FFFF for those beyond it."""
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
+    return np.minimum(codes, 0xFFFF).astype(np.int64)
+
+
+def _known(folded: Folded, inside: Mask, apart: int) -> tuple[Mask, Mask]:
+    """Return where two ideographs stand so far apart, and which of them are known to follow each other."""
+    both = inside[:-apart] & inside[apart:]
+    return both, both & model().pairs.take(hash_pairs(folded[:-apart], folded[apart:]))
+
+
+def _far(folded: Folded, inside: Mask, asked: Mask, tally: Tally) -> Shares:
+    """Return the share of known pairs `_APART` places apart in the texts that are asked, 0 for the others."""
+    part, within = tally.entries(asked), tally.only(asked)
+    both, known = _known(folded[part], inside[part], _APART)
+    return within(known) / np.maximum(within(both), 1)
+
+
+def _same(folded: Folded, inside: Mask, apart: int) -> Mask:
+    same: Mask = folded[apart:] == folded[:-apart]
+    return same & inside[apart:]
+
+
+def _specks(inside: Mask, flags: Flags, tally: Tally) -> Column:
+    between = inside[:-2] & inside[2:] & ((flags[1:-1] & _SPECK) > 0)
+    return tally(between) + tally((flags & _PART) > 0) - _SPECKS_FORGIVEN
+
+
+def _gaps(inside: Mask, flags: Flags, tally: Tally) -> Column:
+    blank = (flags & _BLANK) > 0
+    one = inside[:-2] & blank[1:-1] & inside[2:]
+    two = inside[:-3] & blank[1:-2] & blank[2:-1] & inside[3:]
+    return tally(one) + tally(two)
+
+
+def _triples(folded: Folded, follows: Mask, known: Mask, asked: Mask, tally: Tally) -> tuple[Shares, Shares]:
     """Return how many triples of each text that is asked are two known pairs, and how many of these are known.
 
     Text of which enough triples among the first are known is not looked at further.
     """
-    starts = np.searchsorted(owners, np.arange(len(asked)))
-    early = np.arange(len(owners)) - starts.take(owners) < _GLANCE
-    both, seen = _count_triples(folded, owners, asked.take(owners) & early, len(asked))
+    three, joined = follows[:-1] & follows[1:], known[:-1] & known[1:]
+
+    def shares(those: Mask) -> tuple[Shares, Shares]:
+        at = np.flatnonzero(joined & those)
+        seen = np.zeros(len(joined), bool)
+        seen[at] = model().triples.take(hash_triples(*(folded[at + place] for place in range(3))))
+        both = tally(joined & those)
+        return both / np.maximum(tally(three & those), 1), tally(seen) / np.maximum(both, 1)
+
+    both, seen = shares(tally.entries(asked, _GLANCE)[:-2])
     unsure = asked & (seen < _FINE_TRIPLES)
-    again, known = _count_triples(folded, owners, unsure.take(owners), len(asked))
-    return np.where(unsure, again, both), np.where(unsure, known, seen)
-
-
-def _count_triples(folded: npt.NDArray[np.uint16], owners: Column, asked: Mask, texts: int) -> tuple[Shares, Shares]:
-    inside = folded > 0
-    rows = np.flatnonzero(inside[:-2] & inside[1:-1] & inside[2:] & asked[:-2])
-    first, second, third = (folded[rows + at] for at in range(3))
-    known = model().pairs
-    joined = known.take(hash_pairs(first, second)) & known.take(hash_pairs(second, third))
-    found = joined & model().triples.take(hash_triples(first, second, third))
-    total, both, seen = (np.bincount(owners[at], minlength=texts) for at in (rows, rows[joined], rows[found]))
-    return both / np.maximum(total, 1), seen / np.maximum(both, 1)
+    if not unsure.any():
+        return both, seen
+    both_of_all, seen_of_all = shares(tally.entries(unsure)[:-2])
+    return np.where(unsure, both_of_all, both), np.where(unsure, seen_of_all, seen)
 
 
 def echo_of(batch: Batch) -> Shares:
@@ -182,20 +202,20 @@ def echo_of(batch: Batch) -> Shares:
     return ideographs_of(batch).echo
 
 
-def _in_verses(inside: Mask, owners: Column, texts: int) -> Column:
+def _in_verses(inside: Mask, tally: Tally) -> Column:
     """Return how many ideographs stand in runs of five or seven."""
-    edges = np.flatnonzero(np.diff(inside, prepend=False))
-    lengths = edges[1::2] - edges[::2]
-    verses = np.isin(lengths, (5, 7))
-    return np.bincount(owners[edges[::2][verses]], lengths[verses], texts).astype(np.int64)
+    padded = np.concatenate([[False], inside, np.zeros(_LONGEST_VERSE + 1, bool)])
+    begin, *rest = (padded[at : at + len(inside)] for at in range(_LONGEST_VERSE + 2))
+    five = rest[0] & ~begin & rest[1] & rest[2] & rest[3] & rest[4]
+    seven = five & rest[5] & rest[6] & ~rest[7]
+    return 5 * tally(five & ~rest[5]) + 7 * tally(seven)
 
 
 def small_share(sample: str) -> float:
     """Return the share of ideographs in the beginning of a text, of any length, that are small words."""
-    codes = np.frombuffer(sample[:_CHARACTERS].encode("utf-32-le", "surrogatepass"), np.uint32)
-    clipped = np.minimum(codes, 0xFFFF)
-    small = np.count_nonzero(_flags().take(clipped) & (_SMALL_WORD | _MODERN_WORD))
-    return small / max(1, np.count_nonzero(model().fold.take(clipped)))
+    places = _places(sample[:_CHARACTERS])
+    small = np.count_nonzero(_flags().take(places) & (_SMALL_WORD | _MODERN_WORD))
+    return small / max(1, np.count_nonzero(model().fold.take(places)))
 
 
 @cache

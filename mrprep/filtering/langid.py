@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.complaint import Complaint, Rule
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 
 if TYPE_CHECKING:
     from py3langid.langid import LanguageIdentifier

@@ -10,11 +10,12 @@ from collections import Counter
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.prose import is_prose
+from mrprep.filtering.tally import Mask
 from mrprep.filtering.words import english_share, known_neighbours, letter_odds, small_share, word_order, words_of
 
 _COMMON = (" of ", " and ", " to ", " in ", " de ")

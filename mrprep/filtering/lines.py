@@ -4,11 +4,12 @@ import re
 
 import numpy as np
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.han import small_share
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 from mrprep.filtering.words import words_of
 
 _LEAST_LINES = 10

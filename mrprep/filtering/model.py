@@ -69,7 +69,8 @@ def hash_words(head: npt.NDArray[np.uint64], tail: npt.NDArray[np.uint64]) -> np
     mixed += tail * _SECOND
     mixed ^= mixed >> np.uint64(32)
     mixed *= _FIRST
-    return (mixed >> np.uint64(64 - WORD_BITS)).astype(np.int64)
+    mixed >>= np.uint64(64 - WORD_BITS)
+    return mixed.view(np.int64)
 
 
 def hash_pairs(first: npt.NDArray[np.uint16], second: npt.NDArray[np.uint16]) -> npt.NDArray[np.uint32]:
@@ -91,14 +92,18 @@ def hash_triples(
 
 def hash_word_pairs(first: npt.NDArray[np.int64], second: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """Return the hashes, of WORD_PAIR_BITS, of two words each, given by theirs."""
-    return _mixed((first.astype(np.uint64) << np.uint64(32)) | second.astype(np.uint64), WORD_PAIR_BITS)
+    keys = first.view(np.uint64) << np.uint64(32)
+    keys |= second.view(np.uint64)
+    return _mixed(keys, WORD_PAIR_BITS)
 
 
 def _mixed(keys: npt.NDArray[np.uint64], bits: int) -> npt.NDArray[np.int64]:
-    keys = keys * _FIRST
+    """Return the upper bits of keys stirred up; the keys are written over."""
+    keys *= _FIRST
     keys ^= keys >> np.uint64(29)
     keys *= _SECOND
-    return (keys >> np.uint64(64 - bits)).astype(np.int64)
+    keys >>= np.uint64(64 - bits)
+    return keys.view(np.int64)
 
 
 def letter_classes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint16]:

@@ -4,12 +4,13 @@ import re
 
 import numpy as np
 
-from mrprep.filtering.batch import Batch, Column, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind, watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.han import echo_of
 from mrprep.filtering.lines import CONTENTS
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Column, Mask
 from mrprep.filtering.words import words_of
 
 _CHARACTERS, _LEAST = 4000, 300

@@ -1,7 +1,8 @@
 """Which texts are prose: those with the small words of English or Chinese."""
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.han import ideographs_of
+from mrprep.filtering.tally import Mask
 from mrprep.filtering.words import words_of
 
 _PROSE, _PROSE_WIDE = 0.26, 0.15

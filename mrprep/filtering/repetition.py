@@ -5,9 +5,10 @@ from itertools import islice
 
 import numpy as np
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 
 _LEAST_LINES = 5
 _LEAST_UNITS = 8

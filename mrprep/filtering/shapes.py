@@ -8,11 +8,12 @@ import re
 
 import numpy as np
 
-from mrprep.filtering.batch import Batch, Column, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import watched
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.prose import is_prose
+from mrprep.filtering.tally import Column, Mask
 
 _CHARACTERS, _LEAST = 3000, 150
 _MACHINE_MARKS = watched(":/[]{}=\"();_#\\%|<>&'-")

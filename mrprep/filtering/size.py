@@ -2,9 +2,10 @@
 
 import math
 
-from mrprep.filtering.batch import Batch, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.complaint import Complaint, Rule
 from mrprep.filtering.profile import Profile
+from mrprep.filtering.tally import Mask
 
 _LONGEST_UNIT = 40
 """A text of this many characters a unit is long enough without counting."""

@@ -5,11 +5,12 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.batch import Batch, Column, Mask
+from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.prose import is_prose
+from mrprep.filtering.tally import Column, Mask
 
 _CHARACTERS, _LEAST_PAIRS = 1500, 100
 _LEAST_OTHERS = 11

@@ -1,7 +1,7 @@
 """The words of a batch's Latin texts, known by hashes: how many are in a vocabulary, how many are small words.
 
-Words are runs of letters in the first `_BYTES` bytes of a text. All looks are taken for the whole batch: a word is
-two loads of eight bytes, so it costs some 60 ns and no character is looked at by itself.
+Words are runs of letters in the first `_CHARACTERS` characters of a text. All looks are taken for the whole batch: a
+word is two loads of eight bytes, so it costs some 60 ns and no character is looked at by itself.
 """
 
 from dataclasses import dataclass
@@ -9,15 +9,26 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.batch import Batch, Column, Mask
-from mrprep.filtering.model import ENGLISH, FOREIGN, SMALL, hash_word_pairs, hash_words, model, trigrams
-
-_BYTES = 3000
-_LOWER = bytes(
-    code if 97 <= code <= 122 or code >= 128 else code + 32 if 65 <= code <= 90 else 0 for code in range(256)
+from mrprep.filtering.batch import Batch
+from mrprep.filtering.model import (
+    ENGLISH,
+    ENGLISH_ONLY,
+    FILLER,
+    FOREIGN,
+    PINYIN,
+    REVERSED,
+    SMALL,
+    hash_word_pairs,
+    hash_words,
+    model,
+    trigrams,
 )
+from mrprep.filtering.tally import Column, Mask, Tally
+
+_CHARACTERS = 3000
+_CASE, _ALPHABET, _BEYOND = 32, 26, 128
+"""The bit that makes a letter small, letters of ASCII, the first byte that is none of ASCII."""
 _WIDTH = 8
-_LANES = 4
 _MASKS = np.array([(1 << (8 * size)) - 1 for size in range(_WIDTH + 1)], np.uint64)
 _BEYOND_ASCII = np.uint64(0x8080808080808080)
 _LEAST_LETTERS = 3
@@ -81,50 +92,47 @@ def words_of(batch: Batch) -> Words:
 
 
 def _look(batch: Batch) -> Words:
-    texts = len(batch.texts)
     latin = np.flatnonzero((batch.latin * 2 >= batch.inked) & (batch.wide * 10 <= batch.inked) & (batch.inked > 0))
-    if not latin.size:
-        return _none(texts)
-    encoded = [batch.samples[index][:_BYTES].encode("utf-8", "surrogatepass") for index in latin.tolist()]
-    raw = b" ".join([b"", *encoded, b" " * (2 * _WIDTH)])
-    sizes = np.zeros(texts, np.int64)
-    sizes[latin] = [len(data) + 1 for data in encoded]
-    lowered = raw.translate(_LOWER)
-    starts, ends = _runs(np.frombuffer(lowered, np.uint8) > 0)
-    bounds = np.searchsorted(starts, np.concatenate([[0], np.cumsum(sizes)]))
+    encoded = [_head(batch, index) for index in latin.tolist()]
+    sizes = np.zeros(len(batch.texts) + 1, np.int64)
+    sizes[latin + 1] = [len(data) + 1 for data in encoded]
+    codes = _padded(encoded)
+    small_letters = codes | np.uint8(_CASE)
+    ascii_letters = (small_letters - np.uint8(_LOWER_CASE)) < _ALPHABET
+    starts, ends = _runs(ascii_letters | (codes >= _BEYOND))
+    if not starts.size:
+        return _none(len(batch.texts))
     lengths = ends - starts
-    head, tail = _loads(lowered, starts, lengths)
+    bounds = np.searchsorted(starts, np.cumsum(sizes))
+    lowered = codes | (ascii_letters.view(np.uint8) * np.uint8(_CASE))
+    head, tail = _loads(lowered.view(np.uint64), starts, lengths)
     hashes = hash_words(head, tail)
     flags = model().words.take(hashes)
-    codes = np.frombuffer(raw, np.uint8)
-    initial, after = codes.take(starts), codes.take(starts + 1)
-    judged = _OPENS.take(codes.take(starts - 1)) & (lengths >= _LEAST_LETTERS) & (initial >= _LOWER_CASE)
+    before, initial, after = (codes.take(starts + at) for at in (-1, 0, 1))
+    judged = _OPENS.take(before) & (lengths >= _LEAST_LETTERS) & (initial >= _LOWER_CASE)
     judged &= ((head | tail) & _BEYOND_ASCII) == 0
     unknown = judged & ((flags & (ENGLISH | FOREIGN)) == 0)
-    titled = (initial <= ord("Z")) & (after >= _LOWER_CASE) & (lengths > 1)
     follows = np.zeros(len(starts) + 1, bool)
     np.logical_and(judged[1:], judged[:-1], out=follows[1:-1])
     follows[bounds] = False
     turned = follows[:-1] & unknown
     turned[1:] &= ~unknown[:-1]
-    small, english_only, filler, pinyin, backwards = _count(flags >> np.uint8(2), 5, bounds)
-    shapes = _packed(judged, unknown, lengths == 1, titled)
-    judged_words, unknown_words, single, capital = _count(shapes, 4, bounds)
-    known_or_unknown, unknown_after_known = _count(_packed(follows[:-1], turned), 2, bounds)
+    each = np.diff(bounds)
+    count = _tally(each)
     return Words(
-        count=np.diff(bounds),
-        small=small,
-        english_only=english_only,
-        single=single,
-        capital=capital,
-        filler=filler,
-        pinyin=pinyin,
-        reversed=backwards,
-        judged=judged_words,
-        unknown=unknown_words,
-        unknown_after_known=unknown_after_known,
-        known_or_unknown=known_or_unknown,
-        specks=_specks(np.frombuffer(raw, np.uint8), np.cumsum(sizes)),
+        count=each,
+        small=count((flags & SMALL) > 0),
+        english_only=count((flags & ENGLISH_ONLY) > 0),
+        single=count(lengths == 1),
+        capital=count((initial <= ord("Z")) & (after >= _LOWER_CASE) & (lengths > 1)),
+        filler=count((flags & FILLER) > 0),
+        pinyin=count((flags & PINYIN) > 0),
+        reversed=count((flags & REVERSED) > 0),
+        judged=count(judged),
+        unknown=count(unknown),
+        unknown_after_known=count(turned),
+        known_or_unknown=count(follows[:-1]),
+        specks=count(_specked(codes, starts, before, initial)),
         hashes=hashes,
         lengths=lengths,
         starts=bounds,
@@ -139,71 +147,79 @@ def _none(texts: int) -> Words:
     )
 
 
-def _specks(raw: npt.NDArray[np.uint8], bounds: Column) -> Column:
-    """Return how many specks stand in each text, given the bytes of all and where each ends."""
-    kinds = _BYTE_KINDS.take(raw)
-    middle = kinds[1:-2]
-    speck = np.flatnonzero((middle > 0) & (middle < _CAPITAL) & (kinds[2:-1] == _SMALL_LETTER)) + 1
-    kind = kinds[speck]
-    inside = kinds[speck - 1] >= _CAPITAL
-    opening = (kinds[speck + 2] == _SMALL_LETTER) & (kind == _OPENER)
-    owners = np.searchsorted(bounds, speck[inside | opening], side="right")
-    return np.bincount(np.minimum(owners, bounds.size - 1), minlength=bounds.size)
+def _head(batch: Batch, index: int) -> bytes:
+    """Return the first `_CHARACTERS` characters of a sample in UTF-8."""
+    if batch.sizes[index] <= _CHARACTERS:
+        return batch.encoded[index]
+    return batch.samples[index][:_CHARACTERS].encode("utf-8", "surrogatepass")
 
 
-def _packed(*flags: Mask) -> npt.NDArray[np.uint8]:
-    """Return numbers with a bit for each flag, the first the lowest."""
-    packed = flags[0].view(np.uint8).copy()
-    for bit, flag in enumerate(flags[1:], start=1):
-        packed |= flag.view(np.uint8) << np.uint8(bit)
-    return packed
+def _padded(encoded: list[bytes]) -> npt.NDArray[np.uint8]:
+    """Return texts with a blank before each and two loads of blanks and more behind, to a multiple of a load."""
+    raw = b" ".join([b"", *encoded, b" " * (3 * _WIDTH)])
+    return np.frombuffer(raw, np.uint8, len(raw) // _WIDTH * _WIDTH)
 
 
-def _count(flags: npt.NDArray[np.uint8], bits: int, bounds: Column) -> list[Column]:
-    """Return how many words of each text have each of some flags.
+def _tally(count: Column) -> Tally:
+    """Return what counts words by texts, given how many each has."""
+    filled = np.flatnonzero(count)
+    return Tally(filled, count[filled], len(count))
 
-    Four flags are added up at a time, in lanes of 16 bits: a text has fewer than 2^16 words here, and what runs over
-    from lane to lane in the sums is gone from their differences.
-    """
-    counts: list[Column] = []
-    values = np.arange(1 << bits, dtype=np.uint64)
-    for first in range(0, bits, _LANES):
-        lanes = range(min(_LANES, bits - first))
-        table = np.zeros(1 << bits, np.uint64)
-        for lane in lanes:
-            table |= (values >> np.uint64(first + lane) & np.uint64(1)) << np.uint64(16 * lane)
-        sums = np.zeros(len(flags) + 1, np.uint64)
-        np.cumsum(table.take(flags), out=sums[1:])
-        found = np.diff(sums.take(bounds))
-        counts += [(found >> np.uint64(16 * lane) & np.uint64(0xFFFF)).astype(np.int64) for lane in lanes]
-    return counts
+
+def _specked(codes: npt.NDArray[np.uint8], starts: Column, *edges: npt.NDArray[np.uint8]) -> Mask:
+    """Mark the words before which a speck stands, given the bytes before them and their first ones."""
+    before, initial = (_BYTE_KINDS.take(bytes_) for bytes_ in edges)
+    speck = np.flatnonzero((before > 0) & (before < _CAPITAL) & (initial == _SMALL_LETTER))
+    at, kind = starts[speck], before[speck]
+    inside = _BYTE_KINDS.take(codes[at - 2]) >= _CAPITAL
+    opening = (_BYTE_KINDS.take(codes[at + 1]) == _SMALL_LETTER) & (kind == _OPENER)
+    specked = np.zeros(len(starts), bool)
+    specked[speck] = inside | opening
+    return specked
 
 
 def _runs(inside: Mask) -> tuple[Column, Column]:
     """Return where runs of True begin and end; the first and the last entry are False."""
-    edges = np.flatnonzero(inside[1:] != inside[:-1]) + 1
-    return edges[::2], edges[1::2]
+    edges = np.flatnonzero(inside[1:] != inside[:-1])
+    edges += 1
+    return edges[::2].copy(), edges[1::2].copy()
 
 
-def _loads(data: bytes, starts: Column, lengths: Column) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+def _loads(
+    lanes: npt.NDArray[np.uint64], starts: Column, lengths: Column
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
     """Return the first and the next eight bytes of each word, zeros beyond its end."""
-    windows: npt.NDArray[np.uint64] = np.ndarray((max(1, len(data) - _WIDTH + 1),), "<u8", data, strides=(1,))
-    head = windows.take(starts) & _MASKS.take(np.minimum(lengths, _WIDTH))
+    head = _load(lanes, starts)
+    head &= _MASKS.take(lengths, mode="clip")
     tail = np.zeros_like(head)
     long = np.flatnonzero(lengths > _WIDTH)
-    tail[long] = windows.take(starts[long] + _WIDTH) & _MASKS.take(np.minimum(lengths[long] - _WIDTH, _WIDTH))
+    tail[long] = _load(lanes, starts[long] + _WIDTH) & _MASKS.take(lengths[long] - _WIDTH, mode="clip")
     return head, tail
+
+
+def _load(lanes: npt.NDArray[np.uint64], at: Column) -> npt.NDArray[np.uint64]:
+    """Return the eight bytes (little-endian) from each place on, of bytes seen as eights."""
+    lane = at >> 3
+    bits = (at & 7).view(np.uint64)
+    bits <<= np.uint64(3)
+    low = lanes.take(lane)
+    low >>= bits
+    lane += 1
+    high = lanes.take(lane)
+    high <<= np.uint64(64) - bits  # numpy shifts 64 bits out, to 0
+    high |= low
+    return high
 
 
 def known_neighbours(batch: Batch) -> Shares:
     """Return the share of neighbours in each text that are known pairs of English words; 1 for too few words."""
-    words, texts = words_of(batch), len(batch.texts)
+    words = words_of(batch)
     if not words.hashes.size:
-        return np.ones(texts)
-    known = np.zeros(words.hashes.size + 1, np.int64)
+        return np.ones(len(batch.texts))
+    known = np.zeros(words.hashes.size + 1, bool)
     known[1:-1] = model().word_pairs.take(hash_word_pairs(words.hashes[:-1], words.hashes[1:]))
-    sums = np.concatenate([[0], np.cumsum(known[1:])])
-    found = sums[words.starts[1:]] - sums[words.starts[:-1]]
+    known[words.starts] = False  # the last word of one text and the first of the next
+    found = _tally(words.count)(known[:-1])
     return np.where(words.count >= _LEAST_ORDERED, found / np.maximum(words.count, 1), 1.0)
 
 
@@ -247,7 +263,7 @@ def small_share(batch: Batch, index: int, foreign: bool = False) -> float:
 
 def letter_odds(sample: str) -> float:
     """Return the mean log2 frequency of three letters in a row."""
-    codes = np.frombuffer(sample[:_BYTES].encode("utf-32-le", "surrogatepass"), np.uint32)
+    codes = np.frombuffer(sample[:_CHARACTERS].encode("utf-32-le", "surrogatepass"), np.uint32)
     rows, inside = trigrams(codes)
     found = model().letters.take(rows[inside])
     return float(found.mean()) if found.size else 0.0

@@ -48,8 +48,8 @@ def sentences() -> list[list[str]]:
 class Maker:
     """Deals sentences into documents."""
 
-    def __init__(self, mean: float, seed: int = 1) -> None:
-        """``mean``: bytes of a line, about."""
+    def __init__(self, mean: float, seed: int = 1, chinese: float = 0.3) -> None:
+        """``mean``: bytes of a line, about; ``chinese``: share of the documents that are Chinese, not English."""
         self._chance = np.random.default_rng(seed)
         languages = sentences()
         self._pool = [orjson.dumps(text)[1:-1] for texts in languages for text in texts]
@@ -58,7 +58,7 @@ class Maker:
         self._a_document = max(1.0, (mean - 12) / (1 + np.mean([len(text) for text in self._pool])))
         self._held: list[tuple[int, list[int]]] = []
         self.pairs: list[tuple[int, int]] = []
-        self._made = 0
+        self._made, self._chinese = 0, chinese
 
     def lines(self, documents: int) -> Iterator[bytes]:
         """Yield that many lines, a batch of them at a time."""
@@ -72,7 +72,7 @@ class Maker:
         held = chance.integers(0, _HELD, size).tolist()
         enters = (chance.random(size) < COPIES).tolist()
         which = [chance.integers(low, high, counts.sum()).tolist() for low, high in self._ranges]
-        language = (chance.random(size) < 0.3).astype(int).tolist()
+        language = (chance.random(size) < self._chinese).astype(int).tolist()
         at = 0
         for i, count in enumerate(counts.tolist()):
             if copied[i] and held[i] < len(self._held):
@@ -102,12 +102,12 @@ class Maker:
         return parts, True
 
 
-def write(folder: Path, gigabytes: float, documents: int) -> None:
+def write(folder: Path, gigabytes: float, documents: int, chinese: float = 0.3) -> None:
     """Write the corpus; nothing to do where it is complete."""
     if (folder / "pairs.npy").exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
-    maker = Maker(gigabytes * 1e9 / documents)
+    maker = Maker(gigabytes * 1e9 / documents, chinese=chinese)
     with (folder / "text.jsonl").open("wb") as stream:
         for block in maker.lines(documents):
             stream.write(block)

@@ -10,7 +10,7 @@ from mrprep.builddir.lock import locked
 from mrprep.engine.executor import Inline
 from mrprep.engine.fingerprint import changes
 from mrprep.engine.ledger import Entry, added
-from mrprep.engine.parts import Parts, published
+from mrprep.engine.parts import Parts, discard, published
 from mrprep.engine.spent import Spent, busy
 from mrprep.engine.work import Timing, Work
 from mrprep.errors import BugError, MrprepError
@@ -142,3 +142,16 @@ def test_units_close_together_are_one_stretch() -> None:
     calls = [Spent("a", 13.0, 14.0, 1.0), Spent("a", 11.0, 12.97, 1.0), Spent("b", 12.0, 13.0, 1.0)]
     assert busy(calls, 10.0) == {"a": [(1.0, 4.0)], "b": [(2.0, 3.0)]}
     assert busy([*calls, Spent("a", 15.0, 15.5, 0.1)], 10.0)["a"] == [(1.0, 4.0), (5.0, 5.5)]
+
+
+def test_what_is_discarded_is_gone_and_what_a_link_leads_to_is_not(tmp_path: Path) -> None:
+    elsewhere, home = tmp_path / "elsewhere", tmp_path / "home"
+    (elsewhere / "unit").mkdir(parents=True)
+    (elsewhere / "unit" / "file").touch()
+    for number in range(20):
+        (home / "a" / f"{number:05d}" / "deep").mkdir(parents=True)
+        (home / "a" / f"{number:05d}" / "deep" / "file").touch()
+    (home / "b").symlink_to(elsewhere)
+    (home / "a" / "c").symlink_to(elsewhere / "unit")
+    discard(home)
+    assert [path.name for path in tmp_path.iterdir()] == ["elsewhere"] and (elsewhere / "unit" / "file").exists()

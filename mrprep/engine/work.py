@@ -9,7 +9,7 @@ from typing import Any
 
 from mrprep.engine.executor import Call, Executor
 from mrprep.engine.fingerprint import changes, fingerprint
-from mrprep.engine.parts import discard, run_parts, run_whole, sync
+from mrprep.engine.parts import discard, run_parts, run_whole, sync, unlink_all
 from mrprep.engine.progress import track
 from mrprep.engine.spent import Spent, busy, timed
 
@@ -112,8 +112,7 @@ class Work:
         aside.write_text(json.dumps(list(needed_by)))
         sync(aside)
         aside.rename(home / SPARED)
-        for path in (path for pattern in files for path in home.rglob(pattern)):
-            path.unlink()
+        unlink_all(path for pattern in files for path in home.rglob(pattern))
 
     def _recall(self, name: str) -> None:
         """Undo the phases of which files are gone that this one needs.

@@ -1,7 +1,9 @@
 """A Ray cluster of several nodes on this machine: the same bytes as in one process, whatever happens to a node."""
 
 import contextlib
+import json
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -108,6 +110,47 @@ def test_two_nodes_give_the_bytes_of_one_process(nodes, source: Path, alone: Pat
     assert "ray: 2 machines with 2 processors (node a (127.0.0.2), node b (127.0.0.2))" in done.stderr
     assert hashes(tmp_path / "out") == hashes(alone)
     assert not work_of(tmp_path / "out").exists()
+
+
+RULES = """
+from dataclasses import replace
+
+from mrprep import Document, Dropped
+
+
+def no_numbers(document: Document) -> Document | Dropped:
+    if sum(map(str.isdigit, document.text)) * 10 > len(document.text):
+        return Dropped(document, "numbers", "over a tenth")
+    return replace(document, text=document.text.replace("\t", " "))
+"""
+STAGES = ("clean", "my_rules:no_numbers", "filter", "dedupe", "tokenize", "pack", "shard")
+
+
+def test_the_other_commands_give_the_bytes_of_one_process(nodes, source: Path, alone: Path, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        nodes.add_node(**HERE, num_cpus=1, node_name=name)
+    (tmp_path / "my_rules.py").write_text(RULES)
+    (tmp_path / "own.toml").write_text(f"stages = {list(STAGES)}\n")
+    (tmp_path / "more").symlink_to(MIXED / "news_gb18030" / "C000010")
+    model = next((alone / "tokenizer").glob("*.model"))
+    commands: dict[str, tuple[object, ...]] = {
+        "own": ("build", source, "--pipeline", tmp_path / "own.toml", "--allow-code", *OPTIONS),
+        "dedupe": ("dedupe", source),
+        "import": ("import", "mindrecord", alone / "train", "--tokenizer", model),
+        "append": ("build", tmp_path / "more", "--append"),
+    }
+    for name, command in commands.items():
+        outs = [tmp_path / f"{name}-{where}" for where in ("here", "ray")]
+        for out, where in zip(outs, (("--jobs", 1), on_ray(nodes)), strict=True):
+            if name == "append":
+                shutil.copytree(alone, out)
+            done = mrprep(*command, *([] if name == "append" else ["--out"]), out, *where)
+            assert done.returncode == 0, (name, done.stderr)
+        assert hashes(outs[1]) == hashes(outs[0]), name
+        assert not work_of(outs[1]).exists()
+    manifest = json.loads((tmp_path / "own-ray" / "manifest.json").read_text())
+    assert manifest["ledger"]["documents"]["left_out"]["my_rules:no_numbers"], "the stage ran"
+    assert hashes(tmp_path / "append-ray") != hashes(alone)
 
 
 def test_a_node_that_is_lost_costs_nothing_but_time(nodes, source: Path, alone: Path, tmp_path: Path) -> None:

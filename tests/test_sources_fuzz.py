@@ -138,14 +138,14 @@ def test_lines_do_not_depend_on_the_blocks(data: bytes, size: int, limit: int) -
 
 
 @FUZZ
-@given(data=BYTES, size=st.integers(1, 40), limit=st.integers(8, 60))
+@given(data=BYTES, size=st.integers(1, 40), limit=st.integers(16, 60))
 def test_pieces_are_whole_characters_and_lose_nothing(data: bytes, size: int, limit: int) -> None:
-    found = list(pieces.pieces(blocks_of(data, size), limit))
+    found = list(pieces.pieces(blocks_of(data, size), limit=limit))
     assert b"".join(found) == data
-    assert found == list(pieces.pieces([data], limit))
+    assert found == list(pieces.pieces([data], limit=limit))
     assert all(0 < len(piece) <= limit for piece in found) or not data
     text = data.decode("utf-8", "ignore").encode()
-    assert "".join(p.decode() for p in pieces.pieces([text], limit)) == text.decode()
+    assert "".join(p.decode() for p in pieces.pieces([text], limit=limit)) == text.decode()
 
 
 JSON = st.recursive(

@@ -166,6 +166,30 @@ class TextPartWriter:
         }
 
 
+def join(parts: Sequence[Path], out: Path, on_batch: Batch) -> None:
+    """Write several parts, the rows of which follow each other, as one; memory is a row group.
+
+    Args:
+        parts: each with what a TextPartWriter writes.
+        out: a directory.
+        on_batch: is shown the rows that stayed.
+    """
+    with pq.ParquetWriter(out / "text.parquet", tables.TEXT, compression="zstd", compression_level=1) as writer:
+        for part in parts:
+            with pq.ParquetFile(part / "text.parquet") as file:
+                for group in range(file.num_row_groups):
+                    table = file.read_row_group(group, use_threads=False)
+                    writer.write_table(table)
+                    on_batch(table["text"], table["id"].to_numpy())
+    for name in ("dropped", "files", "hits"):
+        _write(
+            pa.concat_tables(pq.read_table(part / f"{name}.parquet", use_threads=False) for part in parts),
+            out / f"{name}.parquet",
+        )
+    counts = added([_counts_of(part) for part in parts])
+    (out / "counts.json").write_bytes(orjson.dumps(counts, option=orjson.OPT_SORT_KEYS))
+
+
 def documents(part: Path) -> Iterator[Document]:
     """Yield the documents of a part that stayed, a row group in memory at a time."""
     with pq.ParquetFile(part / "text.parquet") as file:

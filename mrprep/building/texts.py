@@ -1,7 +1,10 @@
 """From the sources to the texts that are kept: the phases up to dedupe."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pyarrow.compute as pc
@@ -16,7 +19,7 @@ from mrprep.errors import MrprepError
 from mrprep.plan import Plan, listed
 from mrprep.printable import printable
 from mrprep.request import Request, RunOptions, refuse_changed
-from mrprep.sources.spans import Span, to_count, with_first_lines
+from mrprep.sources.spans import Span, ranges, to_count, with_first_lines
 from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, own, paragraphs, read
 from mrprep.stages import filter as filtering
 
@@ -118,11 +121,27 @@ def _read(work: Work, request: Request, found: Plan, evaluation: Path | None, *,
         )
         for spans in _with_lines(work, found)
     ]
-    weights = [sum(span.size for span in unit.spans) for unit in units]
-    paths = work.in_parts("read", units, read.read_unit, settings=settings, weights=weights)
+    units = _with_pieces(work, units, settings)
+    paths = work.in_parts("read", units, read.read_unit, settings=settings, weights=[_size(unit) for unit in units])
+    work.spare(read.PIECES, ["text.parquet"], ["read"])
     if strict:
         read.refuse_unread(paths)
     return numbered(paths)
+
+
+def _with_pieces(work: Work, units: Sequence[read.ReadUnit], settings: Mapping[str, Any]) -> list[read.ReadUnit]:
+    """Read the pieces of long documents, several workers to one; return the units with what these have written."""
+    cut = {at: ranges(unit.spans[0], unit.part_characters) for at, unit in enumerate(units)}
+    pieces = [replace(units[at], spans=(span,)) for at, spans in cut.items() for span in spans]
+    if not pieces:
+        return list(units)
+    weights = [_size(unit) for unit in pieces]
+    done = iter(work(read.PIECES, pieces, read.read_pieces, settings=settings, weights=weights))
+    return [replace(unit, pieces=tuple(islice(done, len(cut[at])))) for at, unit in enumerate(units)]
+
+
+def _size(unit: read.ReadUnit) -> int:
+    return sum(span.size for span in unit.spans)
 
 
 def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:

@@ -23,7 +23,15 @@ _MOST = {"zst": 16, "gz": 8, "xz": 3, "bz2": 2}
 
 
 def stretches(whole: Span, unit: int) -> Iterator[Span]:
-    """Yield the stretches of a compressed file, or the file itself if it is not one of UTF-8 lines, or too small.
+    """Yield the stretches of a compressed file, or the file itself if it is not one of UTF-8 lines, or too small."""
+    if is_of_lines(whole):
+        yield from cut(whole, unit)
+    else:
+        yield whole
+
+
+def cut(whole: Span, unit: int, step: int = 1) -> Iterator[Span]:
+    """Yield stretches of a compressed file, at multiples of ``step``, or all of it if it is not UTF-8 or too small.
 
     How much a file holds is guessed from how well its first bytes were packed; the last stretch takes what is more.
     """
@@ -32,7 +40,7 @@ def stretches(whole: Span, unit: int) -> Iterator[Span]:
     if count < 2:
         yield whole
         return
-    each = guess // count
+    each = guess // count // step * step
     for number in range(count):
         yield replace(
             whole,
@@ -71,10 +79,16 @@ def of_span(blocks: Iterator[bytes], span: Span, found: Found) -> tuple[int, int
     return 0, 1, blocks
 
 
+def after(blocks: Iterator[bytes], begin: int) -> Iterator[bytes]:
+    """Yield a stream from byte ``begin`` on."""
+    for block in blocks:
+        if begin < len(block):
+            yield block[begin:]
+        begin = max(0, begin - len(block))
+
+
 def _decompressed_size(whole: Span) -> int:
     """Return about how much a file holds; 0 where it is not to be cut."""
-    if not is_of_lines(whole):
-        return 0
     try:
         with open_file(whole.full_path) as file:
             stream = streams.decompressed(file, size_of(file), whole.compression, Found())

@@ -8,7 +8,7 @@ from mrprep.sources.files import DamagedError
 from mrprep.sources.found import Found
 from mrprep.sources.jsonl import too_long
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong, numbered
-from mrprep.sources.pieces import decode, documents, pieces
+from mrprep.sources.pieces import STEP, decode, documents, pieces
 from mrprep.sources.span import Span
 
 _WHITE = b" \t\r\n\v\f"
@@ -16,10 +16,25 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def read_file(span: Span, blocks: Iterable[bytes], found: Found) -> Iterator[Document]:
-    """Yield the file as one document, an empty one too, or as its pieces."""
-    for index, piece in enumerate(pieces(blocks)):
+    """Yield the file as one document, an empty one too, or as its pieces; of a range of pieces, those.
+
+    Args:
+        span: the file, or the range.
+        blocks: the file from ``pieces.begin_of`` of its first piece on.
+        found: is told nothing of what is wrong before the range begins; that is said where it lies.
+    """
+    first, last = (0, inf) if span.whole else range_of(span)
+    index = first - 1
+    for index, piece in enumerate(pieces(blocks, first, last), first):
         raw = piece if index else piece.removeprefix(_BOM)
         yield Document(Place(span.source, span.path, 0, 1, index), decode(raw, found))
+    if first > index:
+        found.problem = ""
+
+
+def range_of(span: Span) -> tuple[int, float]:
+    """Return the number of the first piece of a range of pieces, and of the one after the last."""
+    return span.start // STEP, inf if span.stop % STEP else span.stop // STEP
 
 
 def read_lines(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterator[Document | BadRecord]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from mrprep.document import BadRecord, Document, ReadItem
-from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, packed, parquet, plain, streams
+from mrprep.sources import arrow, encoding, html_file, json_file, jsonl, lines, packed, parquet, pieces, plain, streams
 from mrprep.sources.files import BLOCK, DamagedError, UnreadableError, blocks_of, open_file, size_of
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span, is_of_lines, is_of_stretches
@@ -38,8 +38,10 @@ def _text(span: Span, found: Found) -> Iterator[Document | BadRecord]:
         size = size_of(file)
         if span.whole:
             yield from _whole(span, file, found)
-        else:
+        elif is_of_lines(span):
             yield from _stretch(span, file, found)
+        else:
+            yield from plain.read_file(span, _range(span, file, found), found)
         listed = span.packed or span.stop
         if size < listed:
             raise UnreadableError(f"has shrunk since it was listed, from {listed} bytes or more to {size}")
@@ -74,6 +76,16 @@ def _stretch(span: Span, file: BinaryIO, found: Found) -> Iterator[Document | Ba
     if not is_of_stretches(span):
         blocks = lines.to_line_end(blocks, offset, span.stop)
     yield from _of_lines(span, blocks, found, offset, line)
+
+
+def _range(span: Span, file: BinaryIO, found: Found) -> Iterator[bytes]:
+    """Return the blocks of a file that a range of pieces begins with, and those after it."""
+    first, _ = plain.range_of(span)
+    begin = pieces.begin_of(first)
+    if span.packed:
+        return packed.after(streams.decompressed(file, span.packed, span.compression, found), begin)
+    file.seek(begin)
+    return blocks_of(file, packed.END)
 
 
 def _of_lines(

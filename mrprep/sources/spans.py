@@ -8,12 +8,13 @@ import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from mrprep.sources import arrow, encoding, jsonl, packed, parquet
+from mrprep.sources import arrow, encoding, jsonl, packed, parquet, streams
 from mrprep.sources.discover import File, Listing
 from mrprep.sources.files import UnreadableError, blocks_of, open_file
+from mrprep.sources.pieces import MAX_PIECE, STEP
 from mrprep.sources.span import Span, is_of_lines, is_table
 
-__all__ = ["Span", "count_lines", "cut", "is_cuttable", "to_count", "unit_bytes", "with_first_lines"]
+__all__ = ["Span", "count_lines", "cut", "is_cuttable", "ranges", "to_count", "unit_bytes", "with_first_lines"]
 
 _SMALLEST_UNIT, _LARGEST_UNIT = 2 << 20, 256 << 20
 _COST_OF_A_FILE = 4096
@@ -118,10 +119,32 @@ def _spans(listing: Listing, file: File, unit: int) -> Iterator[Span]:
         yield whole
 
 
+def ranges(whole: Span, unit: int) -> list[Span]:
+    """Return a file that is one long document of UTF-8 as ranges of its pieces, none if it is no such file.
+
+    Their ``start`` and ``stop`` are multiples of `pieces.STEP`, but for the end; the cuts lie somewhat before.
+    """
+    if not whole.whole or whole.format not in {"txt", "md"} or whole.documents != "file" or whole.size <= unit:
+        return []
+    each = max(1, unit // STEP) * STEP
+    if whole.compression:
+        found = list(packed.cut(whole, each, STEP))
+        return found if len(found) > 1 else []
+    if whole.size <= MAX_PIECE or not _is_utf8(whole):
+        return []
+    bounds = [*range(0, whole.size, each), whole.size]
+    return [
+        replace(whole, start=start, stop=stop, encoding="utf-8", whole=False, size=stop - start)
+        for start, stop in itertools.pairwise(bounds)
+    ]
+
+
 def is_cuttable(span: Span) -> bool:
     """Return whether a whole file is one of plain UTF-8 lines, as far as a look at samples of it tells."""
-    if not is_of_lines(span):
-        return False
+    return is_of_lines(span) and _is_utf8(span)
+
+
+def _is_utf8(span: Span) -> bool:
     try:
         with open_file(span.full_path) as file:
             sample = encoding.sample_of(file, span.stop)
@@ -129,7 +152,7 @@ def is_cuttable(span: Span) -> bool:
         return False
     if encoding.decide(sample, span.encoding, records=span.format == "jsonl").name != "utf-8":
         return False
-    return span.format != "jsonl" or not jsonl.not_lines(sample.data)
+    return not streams.codec_of(sample.data) and not (span.format == "jsonl" and jsonl.not_lines(sample.data))
 
 
 def _groups(whole: Span, unit: int) -> Iterator[Span]:

@@ -14,8 +14,9 @@ import orjson
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mrprep.builddir.textpart import TextPartWriter
+from mrprep.builddir.textpart import TextPartWriter, join
 from mrprep.document import BadRecord, Document, Dropped, MapItem, ReadItem
+from mrprep.duplicates.sketches import Sketches
 from mrprep.engine.parts import Parts
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
@@ -25,7 +26,9 @@ from mrprep.sources.spans import Span, count_lines
 from mrprep.stages import boilerplate, clean, decontaminate, dedupe, own, paragraphs
 from mrprep.stages import filter as filtering
 
-VERSION = 2
+VERSION = 3
+PIECES = "pieces"
+"""Phase that reads the pieces of long documents."""
 _Map = Callable[[Iterable[Document]], Iterator[MapItem]]
 
 
@@ -48,6 +51,8 @@ class ReadUnit:
     """Those of the stages that are the user's own."""
     strict: bool
     """Stop at the first record, file or byte that cannot be read."""
+    pieces: tuple[Path, ...] = ()
+    """Parts of the one long document that it is, which `read_pieces` has written."""
 
     @property
     def label(self) -> str:
@@ -62,12 +67,26 @@ def read_unit(unit: ReadUnit, parts: Parts) -> None:
     Raises:
         MrprepError: ``strict`` and something could not be read.
     """
+    if unit.pieces:
+        if not parts.done:
+            with parts.new() as out:
+                _join(unit, out)
+        return
     reader = guarded.read if parts.again else read
     items = _Items(chain.from_iterable(map(reader, unit.spans)), _consumed(parts))
     while parts.done == 0 or items.more:
         with parts.new() as out:
-            _write_part(_part(items, unit.part_characters), unit, out)
+            _write_part(_part(items, unit.part_characters), unit, out, _sketches(unit))
             (out / "consumed.json").write_bytes(orjson.dumps(items.consumed))
+
+
+def read_pieces(unit: ReadUnit, out: Path) -> None:
+    """Write a range of pieces of a long document as a part, without a sketch.
+
+    Raises:
+        MrprepError: ``strict`` and something could not be read.
+    """
+    _write_part(chain.from_iterable(map(read, unit.spans)), unit, out, dedupe.sketches(None))
 
 
 def refuse_unread(folders: Iterable[Path]) -> None:
@@ -127,8 +146,17 @@ def _part(items: _Items, limit: int) -> Iterator[ReadItem]:
         yield items.take()
 
 
-def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path) -> None:
-    sketches = dedupe.sketches(unit.dedupe if _is_sketched_here(unit.stages) else None)
+def _join(unit: ReadUnit, out: Path) -> None:
+    sketches = _sketches(unit)
+    join(unit.pieces, out, sketches.add)
+    sketches.save(out)
+
+
+def _sketches(unit: ReadUnit) -> Sketches:
+    return dedupe.sketches(unit.dedupe if _is_sketched_here(unit.stages) else None)
+
+
+def _write_part(items: Iterator[ReadItem], unit: ReadUnit, out: Path, sketches: Sketches) -> None:
     writer = TextPartWriter(out, sketches.add)
     flow = _documents(items, writer, strict=unit.strict)
     for name, stage in _maps(unit, writer):

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-DELETERS = 8
-"""Threads that delete: of 100 units 0.3 s instead of 2.5 on a busy disk."""
+WAITERS = 8
+"""Threads that wait for the disk: 9 ms instead of 25 to sync a unit of 8 files, 0.3 s instead of 2.5 to delete 100."""
 WholeUnit = Callable[[Any, Path], None]
 """Writes all its files into the directory it is given."""
 
@@ -48,8 +48,9 @@ def published(final: Path) -> Iterator[Path]:
     aside = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
     aside.mkdir(parents=True)
     yield aside
-    for file in aside.iterdir():
-        sync(file)
+    with ThreadPoolExecutor(WAITERS) as pool:
+        for _ in pool.map(sync, aside.iterdir()):
+            pass
     _rename(aside, final)
 
 
@@ -75,7 +76,7 @@ def discard(path: Path) -> None:
 def _delete(folder: Path) -> None:
     """Delete a directory, what lies two levels down (units of phases) side by side: it is a wait for the disk."""
     units = [unit for phase in _folders(folder) for unit in _folders(phase)]
-    with ThreadPoolExecutor(DELETERS) as pool:
+    with ThreadPoolExecutor(WAITERS) as pool:
         for _ in pool.map(shutil.rmtree, units):
             pass
     shutil.rmtree(folder)
@@ -88,7 +89,7 @@ def _folders(path: Path) -> list[Path]:
 
 def unlink_all(files: Iterable[Path]) -> None:
     """Delete files, side by side."""
-    with ThreadPoolExecutor(DELETERS) as pool:
+    with ThreadPoolExecutor(WAITERS) as pool:
         for _ in pool.map(Path.unlink, files):
             pass
 

@@ -54,3 +54,28 @@ def test_pages_that_are_given_back_keep_what_was_written(tmp_path: Path) -> None
     del array
     assert int(mapped(tmp_path / "a.npy")[12]) == 12
     assert zeros(tmp_path / "none.npy", np.int64, 0).size == mapped(tmp_path / "none.npy").size == 0
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(6, dtype=np.uint16),
+        np.arange(6).reshape(2, 3),
+        np.asfortranarray(np.arange(6).reshape(2, 3)),
+        np.zeros((0, 4), np.float32),
+        np.ones(5, np.dtype([("key", "<u8"), ("ends", "?")])),
+    ],
+    ids=["flat", "rows", "columns", "empty", "fields"],
+)
+def test_mapped_is_what_numpy_loads(array: np.ndarray, tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", array)
+    found, loaded = mapped(tmp_path / "a.npy"), np.load(tmp_path / "a.npy", mmap_mode="r")
+    assert (found.dtype, found.shape, found.strides) == (loaded.dtype, loaded.shape, loaded.strides)
+    assert found.tolist() == array.tolist()
+    assert not found.flags.writeable
+
+
+def test_mapped_refuses_other_files(tmp_path: Path) -> None:
+    (tmp_path / "a.npy").write_bytes(b"rubbish")
+    with pytest.raises(ValueError, match=r"no \.npy"):
+        mapped(tmp_path / "a.npy")

@@ -23,7 +23,7 @@ check: setup
 	$(RUN)/mypy
 
 test: setup
-	$(RUN)/python -m pytest -n 2 --dist loadscope -m 'not slow'
+	$(RUN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder -m 'not slow'
 
 test-all: setup
 	$(RUN)/python -m pytest

@@ -262,6 +262,7 @@ def test_several_text_fields_are_joined(tmp_path: Path) -> None:
     assert text == f"{record['title']}\n\n{record['meta']['body']}"
 
 
+@pytest.mark.slow
 def test_pipelines_differ(tmp_path: Path) -> None:
     good, menu = [prose(i, 300) for i in range(30)], "\n".join(["Home", "About us", "Contact", "Login", "Search"] * 9)
     dotted = "\n".join(f"{prose(900 + i, 12)} " + "! # $ % & / " * 4 for i in range(12))

@@ -20,6 +20,8 @@ COMMANDS = [
     *app.registered_commands,
     *(c for group in app.registered_groups for c in group.typer_instance.registered_commands),
 ]
+LONG = {"audit.md", "growing.md", "interop.md"}
+"""Pages whose commands take over ten seconds of two cores each."""
 
 
 def blocks(page: Path, language: str) -> list[str]:
@@ -38,7 +40,12 @@ def test_the_chinese_readme_has_the_commands_of_the_english_one() -> None:
 
 @pytest.mark.mindspore
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if page != PAGES[1] and blocks(page, "sh")], ids=lambda page: page.name
+    "page",
+    [
+        pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else [], id=page.name)
+        for page in PAGES
+        if page != PAGES[1] and blocks(page, "sh")
+    ],
 )
 def test_commands_run_as_they_stand(page: Path, tmp_path: Path) -> None:
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"

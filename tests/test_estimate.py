@@ -109,31 +109,23 @@ def test_a_smaller_sample_is_part_of_a_larger_one_and_seeds_differ() -> None:
     assert len(keys[1]) / large.documents == pytest.approx(0.1, rel=0.1)
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, object]]:
-    folder = tmp_path_factory.mktemp("builds")
-    sources = {"samples": SAMPLES, "en_python_doc": SHARED / "corpora/en_python_doc"}
-    return {
-        name: build(source, folder / name, "--tokenizer", MODEL) | {"source": source, "out": folder / name}
-        for name, source in sources.items()
-    }
-
-
-@pytest.mark.parametrize("name", ["samples", "en_python_doc"])
-def test_a_whole_sample_gives_what_the_build_gives(name: str, built: dict[str, dict[str, object]]) -> None:
-    manifest = built[name]
+@pytest.mark.parametrize("name", ["samples", pytest.param("en_python_doc", marks=pytest.mark.slow)])
+def test_a_whole_sample_gives_what_the_build_gives(name: str, tmp_path: Path) -> None:
+    source = SAMPLES if name == "samples" else SHARED / "corpora" / name
+    manifest = build(source, tmp_path / name, "--tokenizer", MODEL)
     ledger = manifest["ledger"]
-    found = corpus(pipeline_of(manifest["source"]), 0, 1.0, [1])
+    found = corpus(pipeline_of(source), 0, 1.0, [1])
     kept, twice = ledger["documents"]["kept"], ledger["documents"]["duplicates"]
     assert found.text.documents.mid == ledger["read"]["documents"]
     assert found.duplicates.mid == pytest.approx(twice / (kept + twice), abs=0.02)
     written = ledger["written"]["tokens"] + ledger["written"]["eod"]
     assert found.tokens.mid == pytest.approx(written, rel=0.05)
-    files = [path for path in manifest["out"].rglob("*") if path.is_file()]
+    files = [path for path in (tmp_path / name).rglob("*") if path.is_file()]
     if name == "en_python_doc":
         assert found.cost.output.mid == pytest.approx(sum(path.stat().st_size for path in files), rel=0.25)
 
 
+@pytest.mark.slow
 def test_duplicates_of_the_whole_are_exact_and_of_a_part_within_the_range() -> None:
     laws = SHARED / "corpora/neardup_licences"
     whole = corpus(pipeline_of(laws), 0, 1.0, [1]).duplicates

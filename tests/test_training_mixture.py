@@ -175,6 +175,7 @@ def test_damage_names_the_documents_of_the_row(texts):
     assert re.search(r"row 2 holds id 999, .* \(documents of the row: b\.txt:\d+", describe_damage(shards, 2, 999))
 
 
+@pytest.mark.slow
 def test_a_run_on_two_builds_goes_on_exactly(two, tmp_path):
     """Losses after a resume equal those of the undisturbed run, and the report of shares is said."""
     said = []

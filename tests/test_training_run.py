@@ -137,6 +137,7 @@ def test_a_finished_run_is_not_run_again(alone, build):
     assert _train(build, alone.run, micro_batch=8) == alone
 
 
+@pytest.mark.slow
 def test_a_new_run_begins_with_the_weights_of_another(alone, build, tmp_path):
     """All rows in one step: its loss, before the update, is the loss of those weights."""
     said = []
@@ -178,6 +179,7 @@ def test_two_ranks_killed_and_gone_on_with_by_one_give_the_losses_of_one(alone, 
     assert not started()
 
 
+@pytest.mark.slow
 def test_zero_gives_the_losses_of_one_rank_and_goes_on_on_another_number_of_ranks(alone, build, tmp_path):
     """Two ranks of two micro-batches hold half the state each; their checkpoint is one rank's too, without ZeRO."""
     run, said = tmp_path / "run", []

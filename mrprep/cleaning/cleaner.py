@@ -1,16 +1,20 @@
 """Rules in order, over one text, until nothing is left to do.
 
-Most text is made of `SAFE` characters, to which no character rule can object: one pass over it, at over
-600 MB/s, takes them away, and what remains, mostly nothing, tells which rules have something to do at all.
+A `Look` at many texts tells which rules have something to do at first. Once something was changed a look at the one
+text does: most text is made of `SAFE` characters, to which no character rule can object; one pass over it, at over
+600 MB/s, takes them away, and what remains, mostly nothing, tells the same.
 """
 
 import re
 from collections.abc import Generator, Iterator, Sequence
+from functools import lru_cache
 
 from mrprep.cleaning.forms import COMPOSED
+from mrprep.cleaning.glyphs import PRIVATE
+from mrprep.cleaning.look import UNSURE, WHITE
 from mrprep.cleaning.rule import Rule
 
-SAFE = f"\t\n\r -~\xa0-\xac\xae-\xff{COMPOSED}"
+SAFE = f"\t\n\r -~\xa0-\xac\xae-\xff{COMPOSED}".replace(PRIVATE, "")
 r"""Ranges of characters that trigger no rule; ``\r`` is among them, as its rule has no trigger; held by tests."""
 
 _SAFE = re.compile(f"[{SAFE}]*+")
@@ -29,18 +33,28 @@ class Cleaner:
 
     def __init__(self, characters: Sequence[Rule], final: Sequence[Rule]) -> None:
         self._characters = tuple(characters)
-        self._untriggered = tuple(rule for rule in characters if rule.trigger is None)
         self._final = tuple(final)
+        self._untriggered = tuple(rule for rule in characters if rule.trigger is None)
+        self._called = lru_cache(1024)(self._of_bits)
 
-    def __call__(self, text: str) -> tuple[str, dict[str, int]]:
-        """Return the clean text and rule -> changed places; when it was clean, itself and no entry."""
+    def __call__(self, text: str, calls: int = UNSURE) -> tuple[str, dict[str, int]]:
+        """Return the clean text and rule -> changed places; when it was clean, itself and no entry.
+
+        Args:
+            text: to clean.
+            calls: what a `Look` for the same character rules says of it; asked for only where that is not 0.
+        """
         edits: dict[str, int] = {}
+        called = self._called_for(text) if calls & UNSURE else self._called(calls)
         for _ in range(_PASSES):
-            changed = _apply(self._called_for(text), text, edits)
+            changed, acted = _apply(called, text, edits)
             if changed == text:
                 break
             text = changed
-        return _apply(self._final, text, edits), edits
+            if self._is_done(called, acted, text):
+                break
+            called = self._called_for(text)
+        return _apply(self._final, text, edits)[0], edits
 
     def steps(self, text: str) -> Iterator[tuple[str, str, str]]:
         """Yield (rule, text before, text after) for each rule that changes something, in the order they do."""
@@ -59,6 +73,21 @@ class Cleaner:
         unsafe = _SAFE_RUN.sub("", text)
         return [rule for rule in self._characters if rule.trigger is None or rule.trigger.search(unsafe)]
 
+    def _of_bits(self, calls: int) -> Sequence[Rule]:
+        """Return the rules of those bits; the same that `_called_for` returns."""
+        if not calls & ~WHITE:
+            return ()
+        return [rule for at, rule in enumerate(self._characters) if rule.trigger is None or calls >> at & 1]
+
+    def _is_done(self, called: Sequence[Rule], acted: Sequence[Rule], text: str) -> bool:
+        """Tell without another look at all of a changed text that no rule has anything more to do.
+
+        Rules after the last that acted have seen the text as it is.
+        """
+        if not all(rule.takes_out for rule in acted):
+            return False
+        return not any(rule.may_act(text) for rule in called[: called.index(acted[-1]) + 1])
+
 
 def _step(rule: Rule, text: str) -> Generator[tuple[str, str, str], None, str]:
     changed, count = rule.change(text)
@@ -67,9 +96,12 @@ def _step(rule: Rule, text: str) -> Generator[tuple[str, str, str], None, str]:
     return changed
 
 
-def _apply(rules: Sequence[Rule], text: str, edits: dict[str, int]) -> str:
+def _apply(rules: Sequence[Rule], text: str, edits: dict[str, int]) -> tuple[str, list[Rule]]:
+    """Return the changed text, and the rules that changed it."""
+    acted = []
     for rule in rules:
         text, count = rule.change(text)
         if count:
             edits[rule.name] = edits.get(rule.name, 0) + count
-    return text
+            acted.append(rule)
+    return text, acted

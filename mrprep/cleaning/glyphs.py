@@ -4,7 +4,9 @@ import re
 
 _CID = re.compile(r"(?:\(cid:\d{1,6}\))+")
 _REPLACEMENT = re.compile("\ufffd+")
-_PRIVATE = re.compile("[\ue000-\uf8ff\U000f0000-\U000ffffd\U00100000-\U0010fffd]+")
+PRIVATE = "\ue000-\uf8ff"
+"""The range of private use in the basic plane."""
+PRIVATE_USE = re.compile(f"[{PRIVATE}\U000f0000-\U000ffffd\U00100000-\U0010fffd]+")
 
 
 def cid(text: str) -> tuple[str, int]:
@@ -19,4 +21,4 @@ def replacement(text: str) -> tuple[str, int]:
 
 def private_use(text: str) -> tuple[str, int]:
     """Remove private-use characters, counted in runs."""
-    return _PRIVATE.subn("", text)
+    return PRIVATE_USE.subn("", text)

@@ -1,0 +1,100 @@
+r"""One look at many texts: which character rules have something to do in which of them, and where white space has.
+
+Every character of the texts gets a class by one table: plain, ``\n``, other white space, or one of the classes of
+characters that trigger rules. What is not plain is rare and found by NumPy, so that clean text costs about 1 ns a
+character, however short the texts.
+"""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from mrprep.cleaning.rule import Rule
+
+WHITE = 1 << 30
+"""White space at the end of a line or of the text, a blank line at either end, or a run of blank lines."""
+UNSURE = 1 << 31
+"""Characters beyond the basic plane, which the table does not tell apart."""
+
+_PLAIN, _NEWLINE, _BLANK = range(3)
+"""Classes; those after them trigger something."""
+_LAST = 0xFFFF
+"""Stands for all characters beyond the basic plane, too."""
+_WINDOW = 1 << 17
+_RUN = 4
+"""Line ends in a row that `whitespace.blank_lines` shortens."""
+
+_Classes = npt.NDArray[np.uint8]
+_Places = npt.NDArray[np.int64]
+
+
+class Look:
+    """Tells for texts which of some rules are called for.
+
+    Args:
+        rules: at most 30; one without a trigger and a mark is called for by every text.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        masks = _masks(rules)
+        self._bits, own = np.unique(masks, return_inverse=True)
+        self._classes = (own + _BLANK).astype(np.uint8)
+        """Of each character of the basic plane; of a rare one its place in ``_bits``, after the other classes."""
+        self._classes[masks == 0] = _PLAIN
+        blank = np.fromiter(map(str.isspace, map(chr, range(_LAST + 1))), bool, _LAST + 1)
+        self._classes[blank & (masks == 0)] = _BLANK
+        self._classes[ord("\n")] = _NEWLINE
+        self._ascii = self._classes[:256].tobytes()
+        self._marks = [(rule.mark, 1 << at) for at, rule in enumerate(rules) if rule.mark]
+        self._always = sum(1 << at for at, rule in enumerate(rules) if not rule.trigger and not rule.mark)
+
+    def __call__(self, texts: Sequence[str]) -> list[int]:
+        """Return for each text the bits of the rules that it calls for, `WHITE` and `UNSURE`; 0 of a clean one."""
+        joined = "".join(texts)
+        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+        found = np.full(len(texts), self._always, np.int64)
+        for start in range(0, len(joined), _WINDOW):
+            begin = max(0, start - _RUN + 1)
+            self._look(self._classes_of(joined[begin : start + _WINDOW]), ends - begin, found)
+        for mark, bit in self._marks:
+            if mark in joined:
+                found |= np.fromiter((bit * (mark in text) for text in texts), np.int64, len(texts))
+        found |= np.fromiter((WHITE * _has_white_ends(text) for text in texts), np.int64, len(texts))
+        calls: list[int] = found.tolist()
+        return calls
+
+    def _classes_of(self, part: str) -> _Classes:
+        if part.isascii():
+            return np.frombuffer(part.encode("ascii").translate(self._ascii), np.uint8)
+        points = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), np.uint32)
+        return self._classes.take(points, mode="clip")
+
+    def _look(self, classes: _Classes, ends: _Places, found: npt.NDArray[np.int64]) -> None:
+        """Mark the texts that end at ``ends``, places in ``classes``, where something is to be done in them."""
+        newlines = np.flatnonzero(classes == _NEWLINE)
+        after_blank = newlines[classes[newlines - 1] == _BLANK]
+        runs = newlines[_RUN - 1 :][newlines[_RUN - 1 :] - newlines[: 1 - _RUN] == _RUN - 1]
+        for places in (after_blank, runs):
+            found[np.searchsorted(ends, places, "right")] |= WHITE
+        rare = np.flatnonzero(classes > _BLANK)
+        if rare.size:
+            first, bits = np.searchsorted(ends, rare, "right"), self._bits[classes[rare] - _BLANK]
+            np.bitwise_or.at(found, first, bits)
+
+
+def _has_white_ends(text: str) -> bool:
+    return text[:1] == "\n" or text[-1:].isspace()
+
+
+def _masks(rules: Sequence[Rule]) -> npt.NDArray[np.int64]:
+    """Return for each character of the basic plane the bits of the rules that it triggers."""
+    every = "".join(map(chr, range(_LAST + 1)))
+    masks = np.zeros(_LAST + 1, np.int64)
+    for at, rule in enumerate(rules):
+        if rule.trigger:
+            for match in re.finditer(f"(?:{rule.trigger.pattern})+", every):
+                masks[slice(*match.span())] |= 1 << at
+    masks[_LAST] |= UNSURE
+    return masks

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mrprep.cleaning.cleaner import SAFE
 from mrprep.cleaning.forms import COMPOSED
 from mrprep.cleaning.rule import Rule
+from mrprep.cleaning.whitespace import BLANK
 from mrprep.document import Document, Place
 from mrprep.stages import clean as stage
 from mrprep.stages.clean import Options, clean
@@ -150,3 +151,29 @@ def test_no_rule_is_quadratic(text: str) -> None:
     start = time.process_time()
     cleaned(text, **dict.fromkeys(REQUESTED, True))
     assert time.process_time() - start < 20
+
+
+def test_blank_is_all_white_space_but_the_line_end() -> None:
+    assert set(BLANK) == {char for char in EVERY if char.isspace()} - {"\n"}
+
+
+def test_many_texts_together_come_out_as_each_by_itself() -> None:
+    """Texts of all lengths in one batch, across the windows of the look, with and without what rules object to."""
+    chance = random.Random(3)
+    kinds = [
+        TROUBLE,
+        ["word ", "中文", "\n", " "],
+        [*chance.sample(TROUBLE, 4), *["plain text "] * 6],
+        ["\r\n", "a", " "],
+    ]
+    texts = ["".join(chance.choices(chance.choice(kinds), k=chance.choice([0, 1, 2, 8, 60]))) for _ in range(800)]
+    texts[400:400] = ["plain text\n" * 12_000 + "\n\n\n" + "more\n" * 30_000, "x" * ((1 << 17) - 1) + " \ny", "", ""]
+    documents = [Document(PLACE, text) for text in texts]
+    together = list(clean(documents, Options()))
+    alone = [cleaned(text) for text in texts]
+    asked = [stage._tools(Options())[1](text) for text in texts]
+    assert [(one.text, one.edits) for one in together if isinstance(one, Document)] == asked
+    assert [one.text for one in alone] == [text for text, _ in asked]
+    assert all(
+        (one is document) == (not edits) for one, document, (_, edits) in zip(together, documents, asked, strict=True)
+    )

@@ -11,8 +11,9 @@ from functools import lru_cache
 
 from mrprep.cleaning.forms import COMPOSED
 from mrprep.cleaning.glyphs import PRIVATE
-from mrprep.cleaning.look import UNSURE, WHITE
+from mrprep.cleaning.look import BLANK_LINES, TRAILING, UNSURE
 from mrprep.cleaning.rule import Rule
+from mrprep.cleaning.whitespace import trailing_space
 
 SAFE = f"\t\n\r -~\xa0-\xac\xae-\xff{COMPOSED}".replace(PRIVATE, "")
 r"""Ranges of characters that trigger no rule; ``\r`` is among them, as its rule has no trigger; held by tests."""
@@ -34,6 +35,7 @@ class Cleaner:
     def __init__(self, characters: Sequence[Rule], final: Sequence[Rule]) -> None:
         self._characters = tuple(characters)
         self._final = tuple(final)
+        self._final_without_blanks = tuple(rule for rule in final if rule.change is not trailing_space)
         self._untriggered = tuple(rule for rule in characters if rule.trigger is None)
         self._called = lru_cache(1024)(self._of_bits)
 
@@ -54,7 +56,8 @@ class Cleaner:
             if self._is_done(called, acted, text):
                 break
             called = self._called_for(text)
-        return _apply(self._final, text, edits)[0], edits
+        blanks = edits or calls & (TRAILING | UNSURE)
+        return _apply(self._final if blanks else self._final_without_blanks, text, edits)[0], edits
 
     def steps(self, text: str) -> Iterator[tuple[str, str, str]]:
         """Yield (rule, text before, text after) for each rule that changes something, in the order they do."""
@@ -75,7 +78,7 @@ class Cleaner:
 
     def _of_bits(self, calls: int) -> Sequence[Rule]:
         """Return the rules of those bits; the same that `_called_for` returns."""
-        if not calls & ~WHITE:
+        if not calls & ~(TRAILING | BLANK_LINES):
             return ()
         return [rule for at, rule in enumerate(self._characters) if rule.trigger is None or calls >> at & 1]
 

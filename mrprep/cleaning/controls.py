@@ -38,8 +38,10 @@ def carriage_returns(text: str) -> tuple[str, int]:
     r"""Turn CRLF and lone CR into ``\n``. Texts whose CRs are all of CRLF just lose them, which is twice as fast."""
     if "\r" not in text:
         return text, 0
-    joined = text.replace("\r\n", "\n").replace("\r", "\n") if _LONE_CR.search(text) else text.replace("\r", "")
-    return joined, text.count("\r")
+    if _LONE_CR.search(text):
+        return text.replace("\r\n", "\n").replace("\r", "\n"), text.count("\r")
+    joined = text.replace("\r", "")
+    return joined, len(text) - len(joined)
 
 
 def line_ends(text: str) -> tuple[str, int]:

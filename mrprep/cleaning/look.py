@@ -13,8 +13,10 @@ import numpy.typing as npt
 
 from mrprep.cleaning.rule import Rule
 
-WHITE = 1 << 30
-"""White space at the end of a line or of the text, a blank line at either end, or a run of blank lines."""
+TRAILING = 1 << 30
+"""White space at the end of a line or of the text."""
+BLANK_LINES = 1 << 29
+"""A blank line at either end, or a run of them."""
 UNSURE = 1 << 31
 """Characters beyond the basic plane, which the table does not tell apart."""
 
@@ -26,6 +28,9 @@ _WINDOW = 1 << 17
 _RUN = 4
 """Line ends in a row that `whitespace.blank_lines` shortens."""
 
+_AT_THE_END = np.array([0, BLANK_LINES, TRAILING, 0])
+"""What the class of a text's last character says of it."""
+
 _Classes = npt.NDArray[np.uint8]
 _Places = npt.NDArray[np.int64]
 
@@ -34,7 +39,7 @@ class Look:
     """Tells for texts which of some rules are called for.
 
     Args:
-        rules: at most 30; one without a trigger and a mark is called for by every text.
+        rules: at most 29; one without a trigger and a mark is called for by every text.
     """
 
     def __init__(self, rules: Sequence[Rule]) -> None:
@@ -51,17 +56,17 @@ class Look:
         self._always = sum(1 << at for at, rule in enumerate(rules) if not rule.trigger and not rule.mark)
 
     def __call__(self, texts: Sequence[str]) -> list[int]:
-        """Return for each text the bits of the rules that it calls for, `WHITE` and `UNSURE`; 0 of a clean one."""
+        """Return for each text the bits of the rules, `TRAILING`, `BLANK_LINES` and `UNSURE`; 0 of a clean one."""
         joined = "".join(texts)
-        ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)))
+        bounds = np.zeros(len(texts) + 1, np.int64)
+        np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)), out=bounds[1:])
         found = np.full(len(texts), self._always, np.int64)
         for start in range(0, len(joined), _WINDOW):
             begin = max(0, start - _RUN + 1)
-            self._look(self._classes_of(joined[begin : start + _WINDOW]), ends - begin, found)
+            self._look(self._classes_of(joined[begin : start + _WINDOW]), bounds - begin, found)
         for mark, bit in self._marks:
             if mark in joined:
                 found |= np.fromiter((bit * (mark in text) for text in texts), np.int64, len(texts))
-        found |= np.fromiter((WHITE * _has_white_ends(text) for text in texts), np.int64, len(texts))
         calls: list[int] = found.tolist()
         return calls
 
@@ -71,21 +76,21 @@ class Look:
         points = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), np.uint32)
         return self._classes.take(points, mode="clip")
 
-    def _look(self, classes: _Classes, ends: _Places, found: npt.NDArray[np.int64]) -> None:
-        """Mark the texts that end at ``ends``, places in ``classes``, where something is to be done in them."""
+    def _look(self, classes: _Classes, bounds: _Places, found: npt.NDArray[np.int64]) -> None:
+        """Mark the texts in which something is to be done; they begin and the last one ends at those places."""
+        starts, ends = bounds[:-1], bounds[1:]
         newlines = np.flatnonzero(classes == _NEWLINE)
         after_blank = newlines[classes[newlines - 1] == _BLANK]
+        found[np.searchsorted(ends, after_blank, "right")] |= TRAILING
         runs = newlines[_RUN - 1 :][newlines[_RUN - 1 :] - newlines[: 1 - _RUN] == _RUN - 1]
-        for places in (after_blank, runs):
-            found[np.searchsorted(ends, places, "right")] |= WHITE
+        found[np.searchsorted(ends, runs, "right")] |= BLANK_LINES
         rare = np.flatnonzero(classes > _BLANK)
         if rare.size:
-            first, bits = np.searchsorted(ends, rare, "right"), self._bits[classes[rare] - _BLANK]
-            np.bitwise_or.at(found, first, bits)
-
-
-def _has_white_ends(text: str) -> bool:
-    return text[:1] == "\n" or text[-1:].isspace()
+            np.bitwise_or.at(found, np.searchsorted(ends, rare, "right"), self._bits[classes[rare] - _BLANK])
+        first = slice(*np.searchsorted(starts, (0, classes.size)))
+        found[first] |= BLANK_LINES * (classes[starts[first]] == _NEWLINE)
+        last = slice(*np.searchsorted(ends, (1, classes.size + 1)))
+        found[last] |= _AT_THE_END[np.minimum(classes[ends[last] - 1], _BLANK + 1)]
 
 
 def _masks(rules: Sequence[Rule]) -> npt.NDArray[np.int64]:

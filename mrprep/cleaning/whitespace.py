@@ -3,20 +3,28 @@
 What stands inside a line or begins it stays as it is: two U+3000 are how a Chinese paragraph begins.
 """
 
-import operator
 import re
 
+BLANK = " \t\x0b\x0c\r\x1c\x1d\x1e\x1f\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008"
+BLANK += "\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+r"""All white space but ``\n``; held by a test."""
 _TRAILING = re.compile(r"\n(?<=[^\S\n]\n)")
-_BLANK_RUN = re.compile(r"\n{4,}")
+_BLANKS = tuple(BLANK)
+_BLANK_RUN = re.compile(r"\n\n\n\n+")
 
 
 def trailing_space(text: str) -> tuple[str, int]:
     """Remove white space at the end of each line, counted in lines."""
-    if not _TRAILING.search(text) and (text[-1:] == "\n" or not text[-1:].isspace()):
+    ends = [match.start() for match in _TRAILING.finditer(text)]
+    if text.endswith(_BLANKS):
+        ends.append(len(text))
+    if not ends:
         return text, 0
-    lines = text.split("\n")
-    stripped = list(map(str.rstrip, lines))
-    return "\n".join(stripped), sum(map(operator.ne, lines, stripped))
+    kept, begin = [], 0
+    for end in ends:
+        kept.append(text[begin:end].rstrip(BLANK))
+        begin = end
+    return "".join([*kept, text[begin:]]), len(ends)
 
 
 def blank_lines(text: str) -> tuple[str, int]:

@@ -3,7 +3,8 @@
 CPU seconds of one process, best of ``--runs``, on the texts as the read phase has them in memory:
 
 - kernels: the units and shingles of the texts hashed by NumPy (minhash.units, minhash.shingles) and rensa's signatures
-  of them (its matrix, as it hands it out), batch by batch out of one flat buffer; nothing is kept.
+  of them, its matrix and the lists as which alone it hands out the numbers, batch by batch out of one flat buffer;
+  nothing is kept.
 - sketch: what a build does of it while it writes texts: the same, with exact hashes, band keys and counts a document.
 - minhash: sketch, and all phases of dedupe, with the files that they write.
 - no-op: a stage that yields every document as it is, after a scan of its text in C: a match of one regular expression,
@@ -33,10 +34,11 @@ from tree import SHARED
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from dedupe_helpers import InProcess, write_parts  # noqa: E402
+from dedupe_helpers import InProcess  # noqa: E402
 
-from mrprep.builddir.textpart import BATCH_CHARACTERS  # noqa: E402
-from mrprep.document import Document, MapItem  # noqa: E402
+from mrprep.builddir.tables import TextPart, numbered  # noqa: E402
+from mrprep.builddir.textpart import BATCH_CHARACTERS, TextPartWriter  # noqa: E402
+from mrprep.document import Document, MapItem, Place  # noqa: E402
 from mrprep.duplicates.texts import flat  # noqa: E402
 from mrprep.minhash.documents import Documents  # noqa: E402
 from mrprep.stages import clean, dedupe  # noqa: E402
@@ -88,7 +90,8 @@ def sign(hashes: Any, bounds: Any, numbers: int, seed: int) -> None:
     """Have rensa sign the shingles of texts that begin and end there."""
     for row in range(0, bounds.size - 1, _ROWS):
         own = bounds[row : row + _ROWS + 1]
-        RMinHash.digest_matrix_from_flat_token_hashes(hashes[int(own[0]) : int(own[-1])], own - own[0], numbers, seed)
+        flat_hashes = hashes[int(own[0]) : int(own[-1])]
+        RMinHash.digest_matrix_from_flat_token_hashes(flat_hashes, own - own[0], numbers, seed).to_rows()
 
 
 def sketched(columns: list[pa.Array], options: dedupe.Options) -> None:
@@ -100,10 +103,24 @@ def sketched(columns: list[pa.Array], options: dedupe.Options) -> None:
     sketches.arrays()
 
 
+def parts_of(documents: list[str], options: dedupe.Options, root: Path) -> list[TextPart]:
+    """Write the texts as a build does, in two parts."""
+    paths = [root / "read" / str(number) for number in range(2)]
+    for path, own in zip(paths, (documents[: len(documents) // 2], documents[len(documents) // 2 :]), strict=True):
+        path.mkdir(parents=True)
+        sketches = dedupe.sketches(options)
+        writer = TextPartWriter(path, sketches.add)
+        for number, text in enumerate(own):
+            writer.keep(Document(Place("bench", path.name.encode(), number, 1), text))
+        writer.close()
+        sketches.save(path)
+    return numbered(paths)
+
+
 def barrier(documents: list[str], options: dedupe.Options, runs: int) -> float:
     """Return the CPU seconds of all phases of dedupe."""
     with tempfile.TemporaryDirectory(prefix="mrprep-kernels-") as name:
-        parts = write_parts(Path(name), documents, options, parts=2)
+        parts = parts_of(documents, options, Path(name))
         return best(runs, lambda: dedupe.run(InProcess(Path(name)), parts, options))
 
 

@@ -1,6 +1,6 @@
 """What duplicates cost a corpus: their share within and between sources, and the largest clusters."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +92,10 @@ class Tally:
             found = zip((-gone[order]).tolist(), (-units[order]).tolist(), (begin + order).tolist(), strict=True)
             best = sorted([*best, *found])[:LARGEST]
             let_go(self._gone, self._gone_units)
+        places = _places(self._corpus, [int(self._ranked["ordinal"][survivor]) for _, _, survivor in best])
         return [
-            {"removed": -gone, "removed_units": -units, **_place(self._corpus, int(self._ranked["ordinal"][survivor]))}
-            for gone, units, survivor in best
+            {"removed": -gone, "removed_units": -units, **place}
+            for (gone, units, _), place in zip(best, places, strict=True)
         ]
 
 
@@ -116,27 +117,32 @@ def _write_sources(corpus: Corpus, ranked: Records, source: Array) -> list[str]:
     return [name for _, name in names]
 
 
-def _place(corpus: Corpus, row: int) -> dict[str, Any]:
-    """Return where a row comes from and how it begins."""
-    number = max(i for i, part in enumerate(corpus.parts) if part.base <= row and part.rows)
+def _places(corpus: Corpus, rows: Sequence[int]) -> list[dict[str, Any]]:
+    """Return where rows come from and how they begin."""
     builds: Sequence[str] = [name for name, parts in corpus.held for _ in range(parts)]
-    found = _row(corpus.parts[number], row - corpus.parts[number].base)
-    return {
-        "against": builds[number] if number < len(builds) else None,
-        "source": found["source"],
-        "path": printable(found["path"], 4096),
-        "line": found["line"],
-        "text": printable(found["text"][:_EXCERPT]),
-    }
+    places: dict[int, dict[str, Any]] = {}
+    for number, part in enumerate(corpus.parts):
+        wanted = sorted({row - part.base for row in rows if 0 <= row - part.base < part.rows})
+        for row, found in _records(part, wanted):
+            places[part.base + row] = {
+                "against": builds[number] if number < len(builds) else None,
+                "source": found["source"],
+                "path": printable(found["path"], 4096),
+                "line": found["line"],
+                "text": printable(found["text"][:_EXCERPT]),
+            }
+    return [places[row] for row in rows]
 
 
-def _row(part: TextPart, row: int) -> dict[str, Any]:
+def _records(part: TextPart, wanted: Sequence[int]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Yield these rows of a part, in order; a row group is read once."""
+    if not wanted:
+        return
+    begin = 0
     with pq.ParquetFile(part.path / "text.parquet") as file:
         for group in range(file.num_row_groups):
-            rows = file.metadata.row_group(group).num_rows
-            if row < rows:
-                columns = ["source", "path", "line", "text"]
-                found: dict[str, Any] = file.read_row_group(group, columns).slice(row, 1).to_pylist()[0]
-                return found
-            row -= rows
-    raise ValueError(f"{part.path} has fewer rows than it says")
+            end = begin + file.metadata.row_group(group).num_rows
+            if here := [row for row in wanted if begin <= row < end]:
+                table = file.read_row_group(group, ["source", "path", "line", "text"], use_threads=False)
+                yield from zip(here, table.take([row - begin for row in here]).to_pylist(), strict=True)
+            begin = end

@@ -87,7 +87,7 @@ class ShingleFiles:
             mine = slice(*np.searchsorted(wanted, [known[0], known[-1] + 1]))
             if mine.start < mine.stop:
                 which, starts = np.searchsorted(known, wanted[mine]), mapped(path / "starts.npy")
-                at, self._maps[number] = order[mine], np.memmap(self._paths[number], np.uint64, "r")
+                at, self._maps[number] = order[mine], np.asarray(np.memmap(self._paths[number], np.uint64, "r"))
                 self._file[at], self._at[at], self.sizes[at] = number, starts[which], starts[which + 1] - starts[which]
 
     def jaccard(self, pairs: I64, least: float = 0.0) -> F64:

@@ -59,6 +59,5 @@ def jaccard_of_pairs(pairs: I64, shingles: Callable[[int], U64], sizes: I64, lea
     first, second = sizes[pairs[:, 0]], sizes[pairs[:, 1]]
     hopeful = np.minimum(first, second) >= least * np.maximum(first, second)
     out = np.zeros(len(pairs))
-    for row in np.flatnonzero(hopeful):
-        out[row] = jaccard(shingles(int(pairs[row, 0])), shingles(int(pairs[row, 1])))
+    out[hopeful] = [jaccard(shingles(one), shingles(other)) for one, other in pairs[hopeful].tolist()]
     return out

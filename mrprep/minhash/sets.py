@@ -32,11 +32,11 @@ def _together(document: Documents, ngram: int) -> U64:
 
 def _unique(hashes: U64, counts: I64) -> tuple[U64, I64]:
     """Sort each run of that many hashes in place, and leave out repeats."""
-    bounds = [0, *np.cumsum(counts).tolist()]
-    for start, stop in pairwise(bounds):
+    bounds = np.concatenate([[0], np.cumsum(counts)])
+    for start, stop in pairwise(bounds.tolist()):
         hashes[start:stop].sort()
     new = np.ones(hashes.size, bool)
     np.not_equal(hashes[1:], hashes[:-1], out=new[1:])
-    new[[start for start, stop in pairwise(bounds) if start < stop]] = True
-    sizes = [np.count_nonzero(new[start:stop]) for start, stop in pairwise(bounds)]
-    return hashes[new], np.array(sizes, np.int64)
+    new[bounds[:-1][counts > 0]] = True
+    before = np.concatenate([[0], np.cumsum(new)])
+    return hashes[new], np.diff(before[bounds])

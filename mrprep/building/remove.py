@@ -1,5 +1,6 @@
 """`mrprep remove`: documents out of a finished build; only the shards that held them are written again."""
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import numpy as np
 import orjson
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mrprep.books import shard_entry, shard_line
@@ -16,6 +18,8 @@ from mrprep.builddir.change import settle
 from mrprep.builddir.digest import digest
 from mrprep.builddir.lock import locked
 from mrprep.builddir.manifest import Build
+from mrprep.builddir.mapped import zeros
+from mrprep.builddir.tables import CLUSTERS
 from mrprep.building.attempt import Say
 from mrprep.building.change import changed, whole
 from mrprep.duplicates.verdicts import KEPT
@@ -32,7 +36,7 @@ from mrprep.growing.verdicts import REMOVED_ON_REQUEST
 from mrprep.order import I64
 from mrprep.printable import printable
 from mrprep.provenance.name import ADVICE, on_request
-from mrprep.provenance.tables import documents, table_of
+from mrprep.provenance.tables import table_of
 from mrprep.request import RunOptions, clear
 from mrprep.stages import pack
 
@@ -116,7 +120,7 @@ def _removed(
     numbers, cleaned = _cleaned(build, listed, quotes, work)
     facts = [Emptied(number, _json(path / "facts.json")) for number, path in zip(numbers, cleaned, strict=True)]
     repacked, places = _repacked(build, listed, affected, work)
-    verdict = np.load(build.file(layout.VERDICT)) if build.holds(layout.VERDICT) else _all_kept(build)
+    verdict = _verdict(build, work.path / "verdict.npy")
     manifest = without(build, listed, facts, repacked, verdict)
     if "train" not in manifest["splits"]:
         raise MrprepError(f"{printable(str(build.path))} would have no row left to train on: delete the build instead")
@@ -132,37 +136,49 @@ def _removed(
     return changed(build, manifest, {**places, **reports}, options, work, gone)
 
 
+def _verdict(build: Build, path: Path) -> I64:
+    """Map a copy of the verdicts of all rows for writing."""
+    if build.holds(layout.VERDICT):
+        shutil.copyfile(build.file(layout.VERDICT), path)
+        return np.load(path, mmap_mode="r+")  # type: ignore[no-any-return]
+    verdict = zeros(path, np.int64, sum(part["rows"] for part in build.manifest["text"]["parts"]))
+    verdict[:] = KEPT
+    return verdict
+
+
 def _dedupe_tables(build: Build, listed: Listed, verdict: I64, folder: Path) -> dict[str, Path]:
     """Write the verdicts, and the table of removed duplicates, without the rows that go."""
     verdict[listed.rows] = REMOVED_ON_REQUEST
     places = {layout.VERDICT: folder / "verdict.npy"}
-    np.save(places[layout.VERDICT], verdict)
+    if isinstance(verdict, np.memmap):
+        verdict.flush()
     if build.holds(layout.CLUSTERS):
-        table = table_of(build.file(layout.CLUSTERS))
-        stays = ~np.isin(table["doc"].to_numpy(), listed.rows)
         places[layout.CLUSTERS] = folder / "clusters.parquet"
-        pq.write_table(table.filter(pa.array(stays)), places[layout.CLUSTERS], compression="zstd", compression_level=1)
+        gone = pa.array(listed.rows)
+        with (
+            pq.ParquetFile(build.file(layout.CLUSTERS)) as file,
+            pq.ParquetWriter(places[layout.CLUSTERS], CLUSTERS, compression="zstd", compression_level=1) as writer,
+        ):
+            for batch in file.iter_batches(use_threads=False):
+                stays = pc.invert(pc.is_in(batch["doc"], gone))
+                writer.write_table(pa.Table.from_batches([batch.filter(stays)], CLUSTERS))
     return places
-
-
-def _all_kept(build: Build) -> I64:
-    return np.full(sum(part["rows"] for part in build.manifest["text"]["parts"]), KEPT, np.int64)
 
 
 def _cleaned(build: Build, listed: Listed, quotes: Quotes, work: Work) -> tuple[list[int], list[Path]]:
     """Return the numbers of the parts of the text that something goes from, and what was written of each."""
     parts = build.manifest["text"]["parts"]
-    tables = list(documents(build))
     units = {}
     for number, part in enumerate(parts):
         mine = listed.rows[slice(*np.searchsorted(listed.rows, (part["base"], part["base"] + part["rows"])))]
-        left_out = np.isin(np.asarray(tables[len(parts) + number][1]["id"]), listed.ids).any()
+        dropped = build.file(build.manifest["text"]["dropped"][number])
+        left_out = np.isin(np.asarray(table_of(dropped, columns=["id"])["id"]), listed.ids).any()
         sketch = [layout.SKETCH.format(number, name) for name in ("documents", "bands")]
         hits = layout.HITS.format(number)
         if mine.size or left_out:
             units[number] = CleanUnit(
                 text=build.file(part["file"]).resolve(),
-                dropped=build.file(build.manifest["text"]["dropped"][number]).resolve(),
+                dropped=dropped.resolve(),
                 hits=build.file(hits).resolve() if build.holds(hits) else None,
                 sketch=tuple(build.file(name).resolve() for name in sketch if build.holds(name)),
                 rows=mine - part["base"],

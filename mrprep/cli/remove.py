@@ -6,13 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
-from mrprep.cli.where import Jobs
+from mrprep.cli.where import Jobs, Memory
 
 
 def remove(
     docs: Annotated[Path, typer.Option(help="A file of documents: an id or path:line on each line, no comments.")],
     build: Annotated[Path | None, typer.Argument(help="A build; the only one in this directory by default.")] = None,
     jobs: Jobs = None,
+    memory: Memory = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Remove nothing, and exit with 1, if any line means no document.")
     ] = False,
@@ -26,12 +27,13 @@ def remove(
     from mrprep.builddir.find import find_build
     from mrprep.building.remove import remove as remove_documents
     from mrprep.cli.given import job_count
+    from mrprep.cli.size import parse_size
     from mrprep.cli.terminal import say
     from mrprep.growing.listed import read_list
     from mrprep.request import RunOptions
 
     names = read_list(docs)
-    options = RunOptions(job_count(jobs), strict=strict)
+    options = RunOptions(job_count(jobs), strict=strict, memory=parse_size(memory))
     found = remove_documents(find_build(build, shards=True).path, names, options, say, dry_run=dry_run)
     print("\n".join(_said(found, len(names), dry_run=dry_run)))
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mrprep.builddir.layout import CLUSTERS, SKETCH
@@ -18,8 +18,6 @@ from mrprep.order import I64, U64
 from mrprep.printable import printable
 from mrprep.provenance import tables
 from mrprep.provenance.name import ID, named, unread
-
-Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +70,9 @@ def documents_of(build: Build, names: Sequence[str]) -> Listed:
     copies = followers = 0
     resembling: tuple[str, ...] = ()
     if build.holds(CLUSTERS):
-        firsts, hashes = _documents(build)
-        clusters = tables.table_of(build.file(CLUSTERS))
-        mine = np.isin(firsts, named)
-        every, copies, followers = _closed(mine, firsts, hashes, clusters)
-        resembling = tuple(_resembling(build, clusters, firsts[mine], firsts[every]))
-        lengths = np.diff(firsts, append=sum(part["rows"] for part in build.manifest["text"]["parts"]))
-        going = np.union1d(named, np.repeat(firsts[every], lengths[every]) + _steps(lengths[every]))
+        every, copies, followers = _closed(build, named)
+        resembling = tuple(_resembling(build, named, every.firsts))
+        going = np.union1d(named, np.repeat(every.firsts, every.rows) + _steps(every.rows))
     _, ids = _rows(build, np.zeros(0, np.uint64), going)
     every_id = np.union1d(wanted, ids)
     return Listed(going, every_id, wanted.size, copies, followers, resembling, missing)
@@ -119,43 +113,73 @@ def _rows(build: Build, ids: U64, rows: I64 | None = None) -> tuple[I64, U64]:
     return np.concatenate(ordinals), np.unique(np.concatenate(found))
 
 
-def _documents(build: Build) -> tuple[I64, Records]:
-    """Return the first row of each document and the XXH3-128 of its text, as two numbers in one record."""
-    firsts, hashes = [np.zeros(0, np.int64)], [np.zeros(0, "V16")]
+@dataclass(frozen=True, slots=True)
+class _Documents:
+    """Some documents of a build, in its order."""
+
+    firsts: I64
+    """Ordinal of the first row of each."""
+    rows: I64
+    """Rows of each."""
+    hashes: Records
+    """XXH3-128 of the text of each, uint64[n, 2]."""
+
+
+def _documents(build: Build, firsts: I64, hashes: Records) -> _Documents:
+    """Return the documents that begin at some rows, or have the text of one that has one of some hashes.
+
+    Memory: a part of the sketch, and what is found.
+    """
+    wanted = {row.tobytes() for row in hashes}
+    found = [(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 2), "<u8"))]
     for number, part in enumerate(build.manifest["text"]["parts"]):
         documents = np.load(build.file(SKETCH.format(number, "documents")))
         rows = documents["rows"].astype(np.int64)
-        firsts.append(part["base"] + np.cumsum(rows) - rows)
-        hashes.append(np.ascontiguousarray(documents["exact"]).view("V16").reshape(-1))
-    return np.concatenate(firsts), np.concatenate(hashes)
+        begins = part["base"] + np.cumsum(rows) - rows
+        mine = np.isin(begins, firsts)
+        for place in np.flatnonzero(np.isin(documents["exact"][:, 0], hashes[:, 0])).tolist():
+            mine[place] |= documents["exact"][place].tobytes() in wanted
+        found.append((begins[mine], rows[mine], documents["exact"][mine]))
+    return _Documents(*(np.concatenate(column) for column in zip(*found, strict=True)))
 
 
-def _closed(mine: Mask, firsts: I64, hashes: Records, clusters: pa.Table) -> tuple[Mask, int, int]:
-    """Return the documents that go with some, those among them; how many as copies, and how many as followers."""
-    here = clusters.filter(pa.compute.is_null(clusters["against"]))
-    doc, survivor = (np.searchsorted(firsts, here[name].to_numpy()) for name in ("doc", "survivor"))
-    _, text = np.unique(hashes, return_inverse=True)
-    every, copies, followers = mine.copy(), 0, 0
+def _closed(build: Build, named: I64) -> tuple[_Documents, int, int]:
+    """Return the documents that go with some, those among them; how many as copies, and how many as followers.
+
+    Memory: 16 bytes a duplicate that the build has left out, and what goes.
+    """
+    clusters = tables.table_of(build.file(CLUSTERS), columns=["doc", "survivor", "against"])
+    clusters = clusters.filter(pa.compute.is_null(clusters["against"]))
+    doc, survivor = (clusters[name].to_numpy() for name in ("doc", "survivor"))
+    none = np.zeros((0, 2), "<u8")
+    every, copies, followers = _documents(build, named, none), 0, 0
     while True:
-        same = np.isin(text, np.unique(text[every])) & ~every
-        every |= same
-        following = np.zeros_like(every)
-        following[doc[every[survivor]]] = True
-        following &= ~every
-        every |= following
-        copies, followers = copies + int(same.sum()), followers + int(following.sum())
-        if not same.any() and not following.any():
-            return every, copies, followers
+        same = _documents(build, every.firsts, every.hashes)
+        following = np.setdiff1d(doc[np.isin(survivor, same.firsts)], same.firsts)
+        copies, followers = copies + same.firsts.size - every.firsts.size, followers + following.size
+        if not following.size:
+            return same, copies, followers
+        every = _documents(build, np.union1d(same.firsts, following), none)
 
 
-def _resembling(build: Build, clusters: pa.Table, named: I64, going: I64) -> Iterator[str]:
-    rows = clusters.filter(pa.array(np.isin(clusters["doc"].to_numpy(), named))).to_pylist()
+def _resembling(build: Build, named: I64, going: I64) -> Iterator[str]:
+    rows = tables.table_of(build.file(CLUSTERS), filters=pc.field("doc").isin(pa.array(named))).to_pylist()
+    stays = np.setdiff1d([row["survivor"] for row in rows if row["against"] is None], going).astype(np.int64)
+    found = {each.doc: each for each in _found(build, stays)}
     for row in rows:
         if row["against"] is not None:
             yield f"document {row['survivor']} of the earlier build {printable(row['against'])} ({row['kind']})"
-        elif row["survivor"] not in going:
-            found, _, _ = tables.by_ordinal(build, row["survivor"])
-            yield f"{found.id:016x}  {printable(found.source)}  {found.place} ({row['kind']})"
+        elif each := found.get(row["survivor"]):
+            yield f"{each.id:016x}  {printable(each.source)}  {each.place} ({row['kind']})"
+
+
+def _found(build: Build, rows: I64) -> Iterator[tables.Found]:
+    """Yield what is known of some rows of text/; a part without its texts is in memory."""
+    for base, table in tables.documents(build) if rows.size else ():
+        if base is not None:
+            mine = np.zeros(table.num_rows, bool)
+            mine[rows[slice(*np.searchsorted(rows, (base, base + table.num_rows)))] - base] = True
+            yield from tables.found_rows(base, table, mine)
 
 
 def _steps(lengths: I64) -> I64:

@@ -5,7 +5,7 @@ these become documents of one build: rows are numbered on, and who resembles a d
 removed goes for the one that was kept in its place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mrprep.builddir.mapped import let_go, mapped, zeros
 from mrprep.builddir.tables import CLUSTERS
 from mrprep.duplicates.removals import KINDS
 from mrprep.duplicates.report import LARGEST
@@ -28,6 +29,8 @@ F64 = npt.NDArray[np.float64]
 
 OURS = "this build"
 """Name of the build among those that dedupe compares with."""
+_STRETCH = 1 << 20
+"""Rows of which the verdicts are in memory at a time."""
 REMOVED_ON_REQUEST = np.iinfo(np.int64).min
 """Verdict of a row that `mrprep remove` has emptied."""
 
@@ -52,11 +55,13 @@ class JoinUnit:
 def join_unit(unit: JoinUnit, out: Path) -> None:
     """Write ``verdict.npy``, and where dedupe is a stage ``clusters.parquet``, ``report.json``, ``counts.json``.
 
-    ``counts.json`` is of the addition alone; memory is some 100 bytes a duplicate and 16 a row.
+    ``counts.json`` is of the addition alone; memory is some 250 bytes a duplicate that left, and a stretch of rows.
     """
-    old = np.load(unit.verdict) if unit.verdict else np.full(unit.base, KEPT, np.int64)
+    verdict = zeros(out / "verdict.npy", np.int64, unit.base + unit.rows)
+    old, new = verdict[: unit.base], verdict[unit.base :]
+    _fill(old, unit.verdict)
+    _fill(new, unit.dedupe / "verdict.npy" if unit.dedupe else None)
     if unit.dedupe is None:
-        np.save(out / "verdict.npy", np.concatenate([old, np.full(unit.rows, KEPT, np.int64)]))
         (out / "counts.json").write_bytes(b"{}")
         return
     assert unit.clusters is not None
@@ -64,10 +69,10 @@ def join_unit(unit: JoinUnit, out: Path) -> None:
     before = pq.read_table(unit.clusters, use_threads=False)
     removed = _renumbered(pq.read_table(unit.dedupe / "clusters.parquet", use_threads=False), before, old)
     goes_for = _values(removed, unit.earlier)
-    verdict = np.load(unit.dedupe / "verdict.npy")
-    gone = np.flatnonzero(verdict != KEPT)
-    verdict[gone] = goes_for[np.searchsorted(removed.doc, gone + unit.base, "right") - 1]
-    np.save(out / "verdict.npy", np.concatenate([old, verdict]))
+    for stretch in _stretches(new):
+        gone = np.flatnonzero(new[stretch] != KEPT) + stretch.start
+        new[gone] = goes_for[np.searchsorted(removed.doc, gone + unit.base, "right") - 1]
+        let_go(verdict)
     table = removed.table().filter(pa.array(goes_for != KEPT))
     pq.write_table(pa.concat_tables([before, table]), out / "clusters.parquet", compression="zstd", compression_level=1)
     was = orjson.loads((unit.dedupe / "counts.json").read_bytes())
@@ -77,6 +82,18 @@ def join_unit(unit: JoinUnit, out: Path) -> None:
     (out / "counts.json").write_bytes(orjson.dumps(counts))
     reports = [orjson.loads(path.read_bytes()) for path in (unit.report, unit.dedupe / "report.json")]
     (out / "report.json").write_bytes(orjson.dumps(_added(*reports), option=orjson.OPT_INDENT_2))
+
+
+def _fill(verdict: I64, path: Path | None) -> None:
+    """Copy verdicts from a file; without one all rows are kept."""
+    held = mapped(path) if path else None
+    for stretch in _stretches(verdict):
+        verdict[stretch] = KEPT if held is None else held[stretch]
+        let_go(*(each for each in (held, verdict.base) if isinstance(each, np.ndarray)))
+
+
+def _stretches(rows: I64) -> Iterator[slice]:
+    return (slice(start, start + _STRETCH) for start in range(0, rows.size, _STRETCH))
 
 
 @dataclass(slots=True)

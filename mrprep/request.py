@@ -265,13 +265,17 @@ def _stored(path: Path) -> Mapping[str, Any]:
     return stored
 
 
-def refuse_changed(request: Request, listings: Sequence[Listing], work: Path, *, hashed: bool) -> None:
-    """Compare the inputs as they are after reading with what they were before, and drop the work if they differ.
+def changed(request: Request, listings: Sequence[Listing], *, hashed: bool) -> str:
+    """Say in some words how the inputs as they are now differ from what they were before; empty if they do not."""
+    return difference(request.inputs, inputs_record(listings, hashed=hashed))
+
+
+def refuse_changed(differs: str, work: Path) -> None:
+    """Drop the work if the inputs differ after reading from what they were before.
 
     Raises:
         MrprepError: a file changed, came or went while it was read.
     """
-    differs = difference(request.inputs, inputs_record(listings, hashed=hashed))
     if differs:
         discard(work / "phases")
         (work / INPUTS).unlink(missing_ok=True)

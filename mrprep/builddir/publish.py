@@ -5,7 +5,7 @@ from pathlib import Path
 from mrprep.builddir.change import left
 from mrprep.builddir.layout import MANIFEST, RUN
 from mrprep.builddir.manifest import Build, open_build
-from mrprep.engine.parts import sync
+from mrprep.engine.parts import sync, sync_all
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
 
@@ -16,8 +16,7 @@ def publish(staged: Path, out: Path) -> None:
     Raises:
         MrprepError: something stands there.
     """
-    for folder in (staged, *(path for path in staged.rglob("*") if path.is_dir())):
-        sync(folder)
+    sync_all([staged, *(path for path in staged.rglob("*") if path.is_dir())])
     if out.is_dir() and not any(out.iterdir()):
         out.rmdir()
     if out.exists() or out.is_symlink():

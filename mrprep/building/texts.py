@@ -1,6 +1,7 @@
 """From the sources to the texts that are kept: the phases up to dedupe."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -18,19 +19,29 @@ from mrprep.engine.work import Work
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, listed
 from mrprep.printable import printable
-from mrprep.request import Request, RunOptions, refuse_changed
+from mrprep.request import Request, RunOptions, changed, refuse_changed
 from mrprep.sources.spans import Span, ranges, to_count, with_first_lines
 from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, own, paragraphs, read
 from mrprep.stages import filter as filtering
 
 
 def read_texts(work: Work, request: Request, found: Plan, options: RunOptions) -> Texts:
-    """Run the phases up to dedupe."""
+    """Run the phases up to dedupe; while that is at work, the inputs are listed again: none may have changed."""
     pipeline = request.pipeline
-    names = [source.name for source in pipeline.source]
     evaluation, told = _evaluation(work, pipeline)
     parts = _read(work, request, found, evaluation, strict=options.strict)
-    refuse_changed(request, listed(pipeline.source), work.path.parent, hashed=options.hash_inputs)
+    with ThreadPoolExecutor(1) as beside:
+        look = beside.submit(lambda: changed(request, listed(pipeline.source), hashed=options.hash_inputs))
+        try:
+            return _kept(work, request, parts, told)
+        finally:
+            refuse_changed(look.result(), work.path.parent)
+
+
+def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str, int]) -> Texts:
+    """Run the phases from the texts that were read to those that are kept."""
+    pipeline = request.pipeline
+    names = [source.name for source in pipeline.source]
     refuse_none_left(parts)
     parts = _rewritten(work, pipeline, parts, names)
     if "dedupe" not in pipeline.stages:

@@ -48,9 +48,7 @@ def published(final: Path) -> Iterator[Path]:
     aside = final.with_name(f"{final.name}.tmp-{uuid.uuid4().hex}")
     aside.mkdir(parents=True)
     yield aside
-    with ThreadPoolExecutor(WAITERS) as pool:
-        for _ in pool.map(sync, aside.iterdir()):
-            pass
+    sync_all(aside.iterdir())
     _rename(aside, final)
 
 
@@ -101,6 +99,13 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_all(paths: Iterable[Path]) -> None:
+    """Have the system put files and directories on the disk, side by side, before going on."""
+    with ThreadPoolExecutor(WAITERS) as pool:
+        for _ in pool.map(sync, paths):
+            pass
 
 
 def open_to_others(path: Path) -> None:

@@ -5,13 +5,13 @@ characters that trigger rules. What is not plain is rare and found by NumPy, so 
 character, however short the texts.
 """
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from mrprep.cleaning.rule import Rule
+from mrprep.cleaning.whitespace import BLANK
 
 TRAILING = 1 << 30
 """White space at the end of a line or of the text."""
@@ -48,8 +48,8 @@ class Look:
         self._classes = (own + _BLANK).astype(np.uint8)
         """Of each character of the basic plane; of a rare one its place in ``_bits``, after the other classes."""
         self._classes[masks == 0] = _PLAIN
-        blank = np.fromiter(map(str.isspace, map(chr, range(_LAST + 1))), bool, _LAST + 1)
-        self._classes[blank & (masks == 0)] = _BLANK
+        blank = _points(BLANK)
+        self._classes[blank[masks[blank] == 0]] = _BLANK
         self._classes[ord("\n")] = _NEWLINE
         self._ascii = self._classes[:256].tobytes()
         self._marks = [(rule.mark, 1 << at) for at, rule in enumerate(rules) if rule.mark]
@@ -73,8 +73,7 @@ class Look:
     def _classes_of(self, part: str) -> _Classes:
         if part.isascii():
             return np.frombuffer(part.encode("ascii").translate(self._ascii), np.uint8)
-        points = np.frombuffer(part.encode("utf-32-le", "surrogatepass"), np.uint32)
-        return self._classes.take(points, mode="clip")
+        return self._classes.take(_points(part), mode="clip")
 
     def _look(self, classes: _Classes, bounds: _Places, found: npt.NDArray[np.int64]) -> None:
         """Mark the texts in which something is to be done; they begin and the last one ends at those places."""
@@ -95,11 +94,14 @@ class Look:
 
 def _masks(rules: Sequence[Rule]) -> npt.NDArray[np.int64]:
     """Return for each character of the basic plane the bits of the rules that it triggers."""
-    every = "".join(map(chr, range(_LAST + 1)))
+    every = np.arange(_LAST + 1, dtype="<u4").tobytes().decode("utf-32-le", "surrogatepass")
     masks = np.zeros(_LAST + 1, np.int64)
     for at, rule in enumerate(rules):
         if rule.trigger:
-            for match in re.finditer(f"(?:{rule.trigger.pattern})+", every):
-                masks[slice(*match.span())] |= 1 << at
+            masks[_points("".join(rule.trigger.findall(every)))] |= 1 << at
     masks[_LAST] |= UNSURE
     return masks
+
+
+def _points(text: str) -> npt.NDArray[np.uint32]:
+    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)

@@ -174,7 +174,10 @@ def join(parts: Sequence[Path], out: Path, on_batch: Batch) -> None:
         out: a directory.
         on_batch: is shown the rows that stayed.
     """
-    with pq.ParquetWriter(out / "text.parquet", tables.TEXT, compression="zstd", compression_level=1) as writer:
+    told = [name for name in tables.TEXT.names if name != "text"]  # of texts they take time
+    with pq.ParquetWriter(
+        out / "text.parquet", tables.TEXT, compression="zstd", compression_level=1, write_statistics=told
+    ) as writer:
         for part in parts:
             with pq.ParquetFile(part / "text.parquet") as file:
                 for group in range(file.num_row_groups):

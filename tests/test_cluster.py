@@ -149,7 +149,7 @@ def test_the_other_commands_give_the_bytes_of_one_process(nodes, source: Path, a
         assert hashes(outs[1]) == hashes(outs[0]), name
         assert not work_of(outs[1]).exists()
     manifest = json.loads((tmp_path / "own-ray" / "manifest.json").read_text())
-    assert manifest["ledger"]["documents"]["left_out"]["my_rules:no_numbers"], "the stage ran"
+    assert manifest["counts"]["read"]["left_out"]["my_rules:no_numbers"], "the stage ran"
     assert hashes(tmp_path / "append-ray") != hashes(alone)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from mrprep.filtering.classes import Kind, _kinds
-from mrprep.filtering.composition import _is_code, _is_hex
+from mrprep.filtering.composition import _is_code
 from mrprep.filtering.garble import _MOJIBAKE, _SCRIPTS
 from mrprep.filtering.language import _CONSONANTS, _SMALL_WORDS
 from mrprep.filtering.lines import _BULLETS, _TERMINAL, CONTENTS
@@ -15,6 +15,13 @@ from mrprep.filtering.profile import _UNIT
 from mrprep.stages.filter import Options
 
 MARKUP = re.compile(r"</?[a-zA-Z!][^<>]{0,300}>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
+
+
+def _is_hex(token: str) -> bool:
+    plain = token.rstrip(",;}").removeprefix("0x")
+    marked = len(plain) < len(token.rstrip(",;}"))
+    hexadecimal = not plain.strip("0123456789abcdefABCDEF")
+    return len(plain) in (2, 4, 8) and hexadecimal and (marked or not plain.isdigit())
 
 
 def reasons(text: str, o: Options) -> Iterator[str]:

@@ -4,14 +4,20 @@ import random
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import pytest
-from filter_oracle import reasons
+from filter_oracle import _is_hex, reasons
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 from test_filter_corpora import texts
 from test_filter_rules import CHINESE, ENGLISH, GARBAGE, KEPT
 
 from mrprep.document import Document, Dropped, Place
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind
+from mrprep.filtering.composition import _HEX
+from mrprep.filtering.moulds import _echoed
+from mrprep.filtering.tally import Tally
 from mrprep.stages import filter as filter_stage
 from mrprep.stages.filter import Options, filter_documents
 
@@ -104,3 +110,36 @@ def test_columns_of_a_batch_by_hand() -> None:
     assert batch.lines.tolist() == [3, 0, 1]
     assert batch.line_sizes.tolist() == [4, 3, 4, 4]
     assert batch.repeated.tolist() == [4, 0, 0]
+
+
+def test_no_word_is_a_neighbour_of_the_next_texts_first() -> None:
+    texts = [" ".join(["pear", *(f"{a}{b}x" for a in "abcdefg" for b in "klmnopq"), "pear"])] * 3
+    whole, (alone,) = _echoed(Batch(texts, [False] * 3)), _echoed(Batch(texts[:1], [False]))
+    assert whole.tolist() == [alone] * 3 == [0.0] * 3
+
+
+@drawn(
+    st.lists(st.tuples(st.integers(0, 5), st.lists(st.booleans(), min_size=1, max_size=9)), max_size=8),
+    st.integers(1, 4),
+)
+def test_tallies_by_hand(stretches: list[tuple[int, list[bool]]], most: int) -> None:
+    stretches = sorted(dict(stretches).items())
+    owners = np.array([owner for owner, _ in stretches], np.int64)
+    tally = Tally(owners, np.array([len(flags) for _, flags in stretches], np.int64), 6)
+    flags = np.array([flag for _, flags in stretches for flag in flags], bool)
+    asked = np.arange(6) % 2 == 0
+    assert tally(flags).tolist() == [sum(dict(stretches).get(owner, [])) for owner in range(6)]
+    kept = [flag for owner, those in stretches if asked[owner] for flag in those]
+    assert flags[tally.entries(asked)].tolist() == kept
+    assert tally.only(asked)(np.array(kept, bool)).tolist() == np.where(asked, tally(flags), 0).tolist()
+    first = [asked[owner] and at < most for owner, those in stretches for at in range(len(those))]
+    assert tally.entries(asked, most).tolist() == first
+
+
+def test_hexadecimal_tokens_are_those_of_the_slow_way() -> None:
+    draw = random.Random(7)
+    pieces = ("0x", "0x", "12", "a1", "F", "0", ",", ";", "}", "g", "é", "０", "ab12", "12345678")
+    tokens = {"".join(draw.choices(pieces, k=draw.randint(1, 5))) for _ in range(5000)}
+    hexadecimal = [token for token in tokens if len(token) <= 11 and _is_hex(token)]
+    assert [token for token in tokens if _HEX.match(token)] == hexadecimal
+    assert len(hexadecimal) > 50

@@ -105,9 +105,10 @@ class Batch(Memo):
         """Characters in lines that stood before in the same text, or more: lines are told apart by hashes."""
         if not self._starts.size:
             return np.zeros(len(self.texts), np.int64)
-        bounds = np.stack([self._starts, self._ends], axis=1).ravel()
         squares = np.square(self._codes, dtype=np.uint32)
-        hashes = np.add.reduceat(squares, bounds, dtype=np.uint32)[::2]  # blind to order
+        hashes = np.add.reduceat(squares, self._starts, dtype=np.uint32)  # blind to order
+        between = np.append(self._starts[1:], self._codes.size) - self._ends
+        hashes -= (between * _LINE_END**2).astype(np.uint32)
         keys = self.line_owners.astype(np.uint64) << np.uint64(44)
         keys |= (hashes.astype(np.uint64) & np.uint64(0xFFFFFFF)) << np.uint64(16)
         keys |= np.minimum(self.line_sizes, 0xFFFF).astype(np.uint64)

@@ -129,8 +129,8 @@ def count_classes(codes: Codes, sizes: Counts) -> Counts:
     ranked[0] = sizes - ranked.sum(axis=0)
     counts = np.empty_like(ranked)
     counts[rows] = ranked
-    kinds, first, order = _kinds_of_watched()
-    counts[kinds] += np.add.reduceat(counts.take(order, axis=0), first, axis=0)
+    for at, kind in enumerate(_kinds_of_watched(), start=len(Kind)):
+        counts[kind] += counts[at]
     return counts
 
 
@@ -163,12 +163,9 @@ def _rows() -> list[int]:
 
 
 @cache
-def _kinds_of_watched() -> tuple[Counts, Counts, Counts]:
-    """Return the kinds that watched characters are of, and where each begins among their rows, sorted by kind."""
-    kinds = _kinds()[[ord(char) for char in WATCHED]]
-    order = np.argsort(kinds, kind="stable")
-    found, first = np.unique(kinds[order], return_index=True)
-    return found.astype(np.int64), first, order + len(Kind)
+def _kinds_of_watched() -> list[int]:
+    kinds: list[int] = _kinds()[[ord(char) for char in WATCHED]].tolist()
+    return kinds
 
 
 @cache

@@ -14,7 +14,10 @@ _LONG_TOKEN = 40
 _SPACED = 0.1
 """Share of white space below which Latin text is worth a look for long tokens; prose has 0.18."""
 _CODE_MARKS = dict.fromkeys(map(ord, "+/-_="))
-_HEX_LENGTHS, _LONGEST_HEX, _HEX_DIGITS = (2, 4, 8), 11, "0123456789abcdefABCDEF"
+_HEX = re.compile(
+    r"(?=.{2,11}\Z)(?:0x|(?=\d*[a-fA-F]))[\da-fA-F]{2}(?:[\da-fA-F]{2}(?:[\da-fA-F]{4})?)?[,;}]*\Z", re.ASCII
+)
+"""Two, four or eight hexadecimal digits and nothing else, with 0x or a letter among them."""
 _VARIED, _LEAST_DENSE = 20, 4
 _ADDRESS = re.compile(r"://|\w/\w+/\w")
 _MARKUP = re.compile(r"</?[a-zA-Z!][^<>]{0,300}>|&(?:[a-zA-Z]{2,8}|#\d{1,6});")
@@ -50,8 +53,8 @@ def _may_be_encoded(batch: Batch, most: float) -> Mask:
 
 def _encoded(profile: Profile, most: float) -> Complaint | None:
     tokens = profile.sample.split()
-    count = sum([len(token) for token in tokens if len(token) >= _LONG_TOKEN and _is_code(token)])
-    count += sum([len(token) for token in tokens if len(token) <= _LONGEST_HEX and _is_hex(token)])
+    count = sum(len(token) for token in tokens if len(token) >= _LONG_TOKEN and _is_code(token))
+    count += sum(map(len, filter(_HEX.match, tokens)))
     count = max(count, _in_dense_lines(profile.sample))
     return too_much("encoded", "encoded data", count / max(1, profile.inked), most)
 
@@ -72,12 +75,6 @@ def _in_dense_lines(sample: str) -> int:
 def _looks_random(line: str) -> bool:
     others = sum(not char.isalpha() for char in line)
     return len(set(line)) >= _VARIED and others * 5 >= len(line) and not _ADDRESS.search(line)
-
-
-def _is_hex(token: str) -> bool:
-    plain = token.rstrip(",;}").removeprefix("0x")
-    marked = len(plain) < len(token.rstrip(",;}"))
-    return len(plain) in _HEX_LENGTHS and not plain.strip(_HEX_DIGITS) and (marked or not plain.isdigit())
 
 
 def _may_have_long_words(batch: Batch, most: float) -> Mask:

@@ -53,8 +53,11 @@ def _may_be_garbled(batch: Batch, _: float) -> Mask:
 
 
 def _garbled(profile: Profile, most: float) -> Complaint | None:
-    lost = profile.kinds[Kind.GARBAGE] + len(_BOXED.findall(profile.sample))
-    lost += sum(map(len, _STACKED_MARKS.findall(profile.sample)))
+    lost = profile.kinds[Kind.GARBAGE]
+    if any(profile.kinds[box] for box in _BOXES):
+        lost += len(_BOXED.findall(profile.sample))
+    if profile.kinds[Kind.ACCENTED]:
+        lost += sum(map(len, _STACKED_MARKS.findall(profile.sample)))
     return too_much("garbled", "lost characters", (lost - _FORGIVEN) / profile.inked, most)
 
 

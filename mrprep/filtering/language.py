@@ -4,8 +4,10 @@ The words of a text are looked at only when the very commonest are missing, so r
 short searches.
 """
 
+import math
 import re
 from collections import Counter
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +15,13 @@ import numpy.typing as npt
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
-from mrprep.filtering.profile import Profile
+from mrprep.filtering.profile import Profile, letter_runs
 from mrprep.filtering.prose import is_prose
 from mrprep.filtering.tally import Mask
 from mrprep.filtering.words import english_share, known_neighbours, letter_odds, small_share, word_order, words_of
 
 _COMMON = (" of ", " and ", " to ", " in ", " de ")
+_ARTICLE = " the "
 _COMMON_EVERY = 300
 """Characters in which running text has at least one of the commonest words; English has seven."""
 _ENGLISH = "the of and to in is for on with that be have a"
@@ -48,7 +51,6 @@ _UNKNOWN_SHARE = 0.5
 _STUFFED = 0.5
 _STUFFED_OF = 500
 _WORD_LENGTH = 8
-_WORD = re.compile(r"[^\W\d_]+")
 _NO_ORDER, _WELL_ORDERED = 0.15, 0.6
 """Shares of known pairs of words below which text full of digits needs small words too (tables of earnings have 0.25),
 and from which on English needs no closer look."""
@@ -72,11 +74,16 @@ def _is_strange(batch: Batch) -> Mask:
     """Mark Latin texts that have next to none of the commonest English and Romance words."""
     mask = (batch.latin * 3 >= batch.inked * 2) & (batch.wide * 20 <= batch.inked)
     asked = np.flatnonzero(mask)
-    articles = np.array([batch.samples[index].count(" the ") for index in asked.tolist()], np.int64)
-    asked = asked[articles * _COMMON_EVERY < batch.sizes[asked]]
+    asked = asked[[not _has_articles(batch.samples[index]) for index in asked.tolist()]]
     mask[:] = False
     mask[asked] = [_lacks_common_words(batch.samples[index]) for index in asked.tolist()]
     return mask
+
+
+def _has_articles(sample: str) -> bool:
+    """Say whether the commonest English word is there as often as in running text; half the text may tell."""
+    wanted = len(sample) / _COMMON_EVERY
+    return sample.count(_ARTICLE, 0, len(sample) // 2) >= wanted or sample.count(_ARTICLE) >= wanted
 
 
 def _lacks_common_words(sample: str) -> bool:
@@ -220,9 +227,9 @@ def _may_be_disordered(batch: Batch, _: float) -> Mask:
 def _disordered(profile: Profile, least: float) -> Complaint | None:
     """Complain about words out of order; the more small words, the more order is expected of English."""
     batch, index, words = profile.batch, profile.index, words_of(profile.batch)
-    if word_order(batch, index, 1) > _ORDERLY * least + _CLEAR:
+    if english_share(batch, index) < _MOSTLY_ENGLISH or word_order(batch, index, 1) > _ORDERLY * least + _CLEAR:
         return None
-    if english_share(batch, index) < _MOSTLY_ENGLISH or small_share(batch, index, foreign=True) > _FOREIGN_MOST:
+    if small_share(batch, index, foreign=True) > _FOREIGN_MOST:
         return None
     small, count = float(words.small[index] / words.count[index]), int(words.count[index])
     if small >= _MANY_SMALL and count >= _MANY_WORDS:
@@ -240,7 +247,7 @@ def _may_be_stuffed(batch: Batch, _: float) -> Mask:
 
 
 def _stuffed(profile: Profile, most: float) -> Complaint | None:
-    head = _WORD.findall(profile.sample[: _STUFFED_OF * _WORD_LENGTH].lower())[:_STUFFED_OF]
+    head = letter_runs(profile.sample[: _STUFFED_OF * _WORD_LENGTH])[:_STUFFED_OF]
     words = [word for word in head if len(word) > 3 and word not in _SMALL_WORDS]
     if not words:
         return None
@@ -261,8 +268,9 @@ def _filler(profile: Profile, most: float) -> Complaint | None:
 
 
 def _words_if_strange(profile: Profile) -> list[str]:
-    small = sum(map(_SMALL_WORDS.__contains__, profile.words))
-    return profile.words if small < _LEAST_SHARE * len(profile.words) else []
+    few = math.ceil(_LEAST_SHARE * len(profile.words))
+    small = len(list(islice(filter(_SMALL_WORDS.__contains__, profile.words), few)))
+    return profile.words if small < few else []
 
 
 BROKEN_WORDS = Rule(_is_broken, _broken)

@@ -10,7 +10,7 @@ from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.han import echo_of
 from mrprep.filtering.lines import CONTENTS
 from mrprep.filtering.profile import Profile
-from mrprep.filtering.tally import Column, Mask
+from mrprep.filtering.tally import Mask
 from mrprep.filtering.words import words_of
 
 _CHARACTERS, _LEAST = 4000, 300
@@ -59,9 +59,10 @@ def _pieces(line: str) -> set[tuple[str, ...]]:
 def _echoed(batch: Batch) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """Return the share of words, or of ideographs, that say the last one again."""
     words = words_of(batch)
-    same = (words.hashes[1:] == words.hashes[:-1]) & (words.lengths[1:] > 1)
-    owners = np.repeat(np.arange(len(batch.texts)), np.diff(words.starts))
-    repeats: Column = np.bincount(owners[1:][same], minlength=len(batch.texts))
+    same = np.zeros(words.hashes.size + 1, bool)
+    same[1:-1] = (words.hashes[1:] == words.hashes[:-1]) & (words.lengths[1:] > 1)
+    same[words.starts] = False  # the first word of a text and the last of the one before
+    repeats = words.tally(same[:-1])
     share = np.where(words.count >= _LEAST_WORDS, repeats / np.maximum(words.count, 1), 0)
     return np.maximum(share, echo_of(batch))
 

@@ -21,6 +21,13 @@ _UNIT_LENGTH = 8
 """Characters that a unit and what parts it from the next seldom exceed."""
 
 
+def letter_runs(text: str) -> list[str]:
+    """Return the runs of letters of a text, in lower case."""
+    if text.isascii():
+        return text.encode().translate(_ASCII_WORDS).decode().split()
+    return _WORD.findall(text.lower())
+
+
 class Profile(Memo):
     """One text under the filter; its fields are those of `Batch`, for this text.
 
@@ -58,9 +65,7 @@ class Profile(Memo):
     @cached_property
     def words(self) -> list[str]:
         """Runs of letters of the sample, in lower case."""
-        if self.sample.isascii():
-            return self.sample.encode().translate(_ASCII_WORDS).decode().split()
-        return _WORD.findall(self.sample.lower())
+        return letter_runs(self.sample)
 
     @cached_property
     def units(self) -> list[str]:
@@ -69,6 +74,8 @@ class Profile(Memo):
 
     def first_units(self, most: int) -> list[str]:
         """Return the first ``most`` units, without looking for more where a stretch holds enough."""
+        if len(self.sample) <= most * _UNIT_LENGTH:
+            return self.units[:most]
         units = _UNIT.findall(self.sample[: most * _UNIT_LENGTH])
         return units[:most] if len(units) > most else self.units[:most]
 

@@ -52,9 +52,9 @@ def _is_dense(batch: Batch, _: float) -> Mask:
 def _repeated_ngrams(profile: Profile, most: float) -> Complaint | None:
     units = profile.first_units(_MOST_UNITS)
     n = min(_N, max(1, len(units) // 5))
-    grams = Counter(zip(*(islice(units, skip, None) for skip in range(n)), strict=False))
-    total = grams.total()
-    share = (total - len(grams)) / max(1, total)
+    distinct = set(zip(*(islice(units, skip, None) for skip in range(n)), strict=False))
+    total = max(0, len(units) - n + 1)
+    share = (total - len(distinct)) / max(1, total)
     return too_much("repeated-ngrams", f"of the {n}-grams repeated", share, most)
 
 

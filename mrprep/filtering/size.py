@@ -6,6 +6,7 @@ from mrprep.filtering.batch import Batch
 from mrprep.filtering.complaint import Complaint, Rule
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.tally import Mask
+from mrprep.filtering.words import words_of
 
 _LONGEST_UNIT = 40
 """A text of this many characters a unit is long enough without counting."""
@@ -22,7 +23,8 @@ def _empty(profile: Profile, _: float) -> Complaint | None:
 
 
 def _may_be_short(batch: Batch, least: float) -> Mask:
-    return ~batch.partial & (batch.wide < least) & (batch.sizes <= least * _LONGEST_UNIT)
+    few = words_of(batch).judged < least  # each stands by itself, so it is a unit or begins one
+    return ~batch.partial & (batch.wide < least) & (batch.sizes <= least * _LONGEST_UNIT) & few
 
 
 def _short(profile: Profile, least: float) -> Complaint | None:

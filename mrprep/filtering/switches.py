@@ -10,7 +10,7 @@ from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.prose import is_prose
-from mrprep.filtering.tally import Column, Mask
+from mrprep.filtering.tally import Mask, Tally
 
 _CHARACTERS, _LEAST_PAIRS = 1500, 100
 _LEAST_OTHERS = 11
@@ -32,16 +32,9 @@ def _shares(batch: Batch) -> npt.NDArray[np.float64]:
     codes = np.frombuffer("\n".join([*samples, ""]).encode("utf-32-le", "surrogatepass"), np.uint32)
     table = _table().take(np.minimum(codes, 0xFFFF))
     neighbours = (table[:-1].astype(np.uint16) << np.uint16(8)) | table[1:]
-    ends = np.cumsum([0, *(len(sample) + 1 for sample in samples)])
-    pairs, odd = (_sums(flags, ends) for flags in ((table[:-1] > 0) & (table[1:] > 0), _odd().take(neighbours)))
-    shares = np.zeros(texts)
-    shares[asked] = np.where(pairs >= _LEAST_PAIRS, odd / np.maximum(pairs, 1), 0)
-    return shares
-
-
-def _sums(flags: Mask, ends: Column) -> Column:
-    sums = np.concatenate([[0], np.cumsum(flags)])
-    return np.diff(sums.take(np.minimum(ends, flags.size)))
+    tally = Tally(asked, np.fromiter(map(len, samples), np.int64, len(samples)) + 1, texts)
+    pairs, odd = tally((table[:-1] > 0) & (table[1:] > 0)), tally(_odd().take(neighbours))
+    return np.where(pairs >= _LEAST_PAIRS, odd / np.maximum(pairs, 1), 0)
 
 
 def _switches(profile: Profile, most: float) -> Complaint | None:

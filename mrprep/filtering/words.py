@@ -84,6 +84,8 @@ class Words:
     """Bytes of all words."""
     starts: Column
     """Where the words of each text begin among them, and where the last end: int64[texts + 1]."""
+    tally: Tally
+    """Counts words by texts."""
 
 
 def words_of(batch: Batch) -> Words:
@@ -136,15 +138,14 @@ def _look(batch: Batch) -> Words:
         hashes=hashes,
         lengths=lengths,
         starts=bounds,
+        tally=count,
     )
 
 
 def _none(texts: int) -> Words:
-    none = np.zeros(texts, np.int64)
-    starts = np.zeros(texts + 1, np.int64)
-    return Words(
-        none, none, none, none, none, none, none, none, none, none, none, none, none, none[:0], none[:0], starts
-    )
+    none, starts = np.zeros(texts, np.int64), np.zeros(texts + 1, np.int64)
+    no_words = none[:0], none[:0], starts, _tally(none)
+    return Words(none, none, none, none, none, none, none, none, none, none, none, none, none, *no_words)
 
 
 def _head(batch: Batch, index: int) -> bytes:
@@ -214,12 +215,10 @@ def _load(lanes: npt.NDArray[np.uint64], at: Column) -> npt.NDArray[np.uint64]:
 def known_neighbours(batch: Batch) -> Shares:
     """Return the share of neighbours in each text that are known pairs of English words; 1 for too few words."""
     words = words_of(batch)
-    if not words.hashes.size:
-        return np.ones(len(batch.texts))
     known = np.zeros(words.hashes.size + 1, bool)
     known[1:-1] = model().word_pairs.take(hash_word_pairs(words.hashes[:-1], words.hashes[1:]))
     known[words.starts] = False  # the last word of one text and the first of the next
-    found = _tally(words.count)(known[:-1])
+    found = words.tally(known[:-1])
     return np.where(words.count >= _LEAST_ORDERED, found / np.maximum(words.count, 1), 1.0)
 
 
@@ -231,10 +230,12 @@ def word_order(batch: Batch, index: int, distances: int = _DISTANCES) -> float:
     """
     words = words_of(batch)
     hashes = words.hashes[words.starts[index] : words.starts[index + 1]]
-    near, *far = (
-        float(model().word_pairs.take(hash_word_pairs(hashes[:-apart], hashes[apart:])).mean())
-        for apart in (1, *range(_APART, _APART + distances))
-    )
+    apart = (1, *range(_APART, _APART + distances))
+    first = np.concatenate([hashes[:-at] for at in apart])
+    second = np.concatenate([hashes[at:] for at in apart])
+    pairs = hashes.size - np.array(apart)
+    known = model().word_pairs.take(hash_word_pairs(first, second))
+    near, *far = (np.add.reduceat(known, np.cumsum(pairs) - pairs, dtype=np.int64) / pairs).tolist()
     chance = sum(far) / len(far)
     return (near - chance) / (1.001 - chance)
 

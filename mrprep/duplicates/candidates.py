@@ -8,6 +8,7 @@ of the keys of one band, so memory does not follow the number of documents. What
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,14 @@ def in_one(unit: BandUnit, out: Path) -> None:
 
 
 def band_units(corpus: Corpus, copies: Path, bands: int, banded: int) -> list[BandUnit]:
-    """Return units of whole bands, or of ranges of the keys of one band if a band is more than a unit takes."""
+    """Return units of about as many whole bands, or of ranges of the keys of one if that is more than a unit takes."""
     at_once = max(1, KEYS_A_UNIT // max(1, banded))
     ranges = max(1, -(-banded // KEYS_A_UNIT))
+    groups = -(-bands // at_once)
+    bounds = [bands * group // groups for group in range(groups + 1)]
     return [
-        BandUnit(corpus, copies, first, min(first + at_once, bands), number, ranges)
-        for first in range(0, bands, at_once)
+        BandUnit(corpus, copies, first, last, number, ranges)
+        for first, last in pairwise(bounds)
         for number in range(ranges)
     ]
 

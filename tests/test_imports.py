@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parent.parent / "mrprep"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 LAYERS = [
-    {"errors", "printable", "options", "document", "order", "extras", "pages"},
+    {"errors", "printable", "options", "document", "order", "runs", "extras", "pages"},
     {"engine", "sources", "mindrecord", "builddir"},
     {
         "cleaning",

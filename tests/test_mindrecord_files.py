@@ -5,15 +5,24 @@ import os
 import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from mrprep.errors import BugError, MrprepError
+from mrprep.mindrecord import core
+from mrprep.mindrecord.checksum import Checksum
 from mrprep.mindrecord.columns import columns, merged_boundaries
-from mrprep.mindrecord.read import check_rows, count_rows, read_batches, read_row, read_rows
+from mrprep.mindrecord.read import (
+    check_rows,
+    count_rows,
+    read_batches,
+    read_row,
+    read_rows,
+    stored_batches,
+)
 from mrprep.mindrecord.schema import Schema, index_of, schema
 from mrprep.mindrecord.write import Columns, write_rows
 
@@ -112,6 +121,71 @@ def test_one_row_is_read_without_importing_mindspore(tmp_path: Path) -> None:
         for name in MCORE.columns:
             assert found[name].dtype == np.int32
             assert found[name].tolist() == rows[name][index].tolist()
+
+
+def by_the_library(file: Path, names: list[str]) -> Iterator[dict[str, bytes]]:
+    """Rows as the reader hands them over that MindDataset is made of."""
+    reader = core.load().ShardReader()
+    core.done(reader.open([str(file)], False, 1, names, []))
+    core.done(reader.launch())
+    while rows := reader.get_next():
+        for blob, _ in rows:
+            yield {name: bytes(blob[name]) for name in names}
+    reader.close()
+
+
+@pytest.mark.parametrize("layout", ["flat", "mcore"])
+def test_rows_are_those_that_mindspores_own_reader_gives(layout: str, tmp_path: Path) -> None:
+    """Over several pages and several batches."""
+    form = schema(layout, 16, 4, 20_000)
+    rows = {"input_ids": flat_rows(20_000)} if layout == "flat" else dict(mcore_rows(20_000))
+    file = tmp_path / "train-00000.mindrecord"
+    written = write_rows(file, form, batches(rows, 999))
+    names = list(form.columns)
+    theirs = list(by_the_library(file, names))
+    sums = Checksum(names)
+    for row in theirs:
+        sums.update_row(row)
+    assert sums.written() == check_rows(file, names) == written
+    ours = list(stored_batches(file, names))
+    assert len(ours) > 2
+    some = np.array([19_999, 3, 3, 4, 5, 12_000, 0])
+    picked = next(stored_batches(file, names, some))
+    for name in names:
+        stored = np.concatenate([batch[name] for batch in ours])
+        assert stored.dtype == np.int32
+        assert stored.tobytes() == b"".join(row[name] for row in theirs)
+        assert picked[name].tobytes() == b"".join(theirs[row][name] for row in some)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data, index: data.write_bytes(data.read_bytes()[: FLAT.header + 20_000]),
+        lambda data, index: data.write_bytes(data.read_bytes()[:100]),
+        lambda data, index: data.write_bytes(b""),
+        lambda data, index: index.write_bytes(index.read_bytes()[:5000]),
+        lambda data, index: index.write_bytes(b""),
+        lambda data, index: index.unlink(),
+    ],
+    ids=["file cut in a row", "file cut in its header", "empty file", "index cut", "empty index", "no index"],
+)
+def test_a_damaged_file_or_index_is_one_sentence(damage: Callable[[Path, Path], object], tmp_path: Path) -> None:
+    file = tmp_path / "train-00000.mindrecord"
+    write_rows(file, FLAT, batches({"input_ids": flat_rows(1000)}, 100))
+    damage(file, index_of(file))
+    words = r"^\S+00000\.mindrecord(\.db)? (cannot be read|is no index) .*build again$"
+    with pytest.raises(MrprepError, match=words):
+        check_rows(file, ["input_ids"])
+    with pytest.raises(MrprepError, match=words):
+        read_row(file, 9, ["input_ids"])
+
+
+def test_a_column_that_is_not_there_is_a_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "train-00000.mindrecord"
+    write_rows(file, FLAT, [{"input_ids": flat_rows(10)}])
+    with pytest.raises(MrprepError, match="has not the columns that its rows should have"):
+        check_rows(file, ["labels"])
 
 
 WRITE = """

@@ -12,7 +12,7 @@ from mrprep.audit.subject import Shard, Subject
 from mrprep.audit.trace import origins, stretches
 from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
-from mrprep.mindrecord.read import count_rows, first_rows, read_batches
+from mrprep.mindrecord.read import count_rows, stored_batches
 from mrprep.order import I64
 from mrprep.printable import printable
 from mrprep.tokenizers.protocol import Tokenizer
@@ -26,7 +26,7 @@ def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, row
         tokenizer: decodes the rows.
         split: the shard's split.
         shard: its entry there.
-        rows: their numbers, rising. The first ones are read without MindSpore.
+        rows: their numbers, rising.
 
     Raises:
         MrprepError: the shard or a table is damaged, or its rows are not what the manifest says.
@@ -79,8 +79,7 @@ def _tokens(build: Build, shard: Mapping[str, Any], rows: I64) -> I32:
     mcore = build.manifest["layout"] == "mcore"
     names = ["input_ids", "labels"] if mcore else ["input_ids"]
     file = build.file(shard["file"])
-    first = rows.size > 0 and int(rows[-1]) == rows.size - 1
-    batches = [first_rows(file, names, rows.size)] if first else list(read_batches([file], names, rows.tolist()))
+    batches = list(stored_batches(file, names, rows))
     columns = {name: np.concatenate([batch[name] for batch in batches]) for name in names}
     tokens = columns["input_ids"]
     if mcore:

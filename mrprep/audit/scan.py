@@ -17,7 +17,7 @@ from mrprep.builddir.manifest import Build
 from mrprep.engine.progress import bar
 from mrprep.errors import MrprepError
 from mrprep.mindrecord.foreign import read_ragged
-from mrprep.mindrecord.read import read_batches
+from mrprep.mindrecord.read import stored_batches
 from mrprep.order import permute
 from mrprep.printable import printable
 from mrprep.provenance.tables import Found
@@ -65,7 +65,7 @@ def _batches(subject: Subject, shard: Shard, count: int) -> Iterator[tuple[int, 
     mcore = subject.build.manifest["layout"] == "mcore"
     names = ["input_ids", "labels"] if mcore else ["input_ids"]
     first = 0
-    for batch in read_batches([subject.file(shard)], names, indices):
+    for batch in stored_batches(subject.file(shard), names, np.arange(count)):
         tokens: npt.NDArray[np.int32] = batch["input_ids"]
         if mcore:
             tokens = np.concatenate([tokens, batch["labels"][:, -1:]], axis=1)

@@ -18,6 +18,7 @@ from mrprep.order import I64, U64
 from mrprep.printable import printable
 from mrprep.provenance import tables
 from mrprep.provenance.name import ID, named, unread
+from mrprep.runs import runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ def documents_of(build: Build, names: Sequence[str]) -> Listed:
     if build.holds(CLUSTERS):
         every, copies, followers = _closed(build, named)
         resembling = tuple(_resembling(build, named, every.firsts))
-        going = np.union1d(named, np.repeat(every.firsts, every.rows) + _steps(every.rows))
+        going = np.union1d(named, runs(every.firsts, every.rows))
     _, ids = _rows(build, np.zeros(0, np.uint64), going)
     every_id = np.union1d(wanted, ids)
     return Listed(going, every_id, wanted.size, copies, followers, resembling, missing)
@@ -180,11 +181,6 @@ def _found(build: Build, rows: I64) -> Iterator[tables.Found]:
             mine = np.zeros(table.num_rows, bool)
             mine[rows[slice(*np.searchsorted(rows, (base, base + table.num_rows)))] - base] = True
             yield from tables.found_rows(base, table, mine)
-
-
-def _steps(lengths: I64) -> I64:
-    """Return 0 to n - 1 for each n."""
-    return np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
 
 
 def shards_with(build: Build, rows: I64) -> list[tuple[str, int]]:

@@ -5,8 +5,7 @@ the dtype (uint8), sequences (uint64), documents + 1 (uint64); lengths, int32; p
 that each document begins with, int64. A document is one sequence here, its EOD counted; one that was cut by packing
 is whole again, by the provenance of its shard.
 
-A worker a shard writes to its own stretch of ``.bin``: 28 Mtok/s a core, most of it MindRecord's reading. Memory is
-300 MB for MindSpore, and 100 B a stretch of a document in a shard.
+A worker a shard writes to its own stretch of ``.bin``. Memory is 100 B a stretch of a document in a shard.
 """
 
 import struct
@@ -25,7 +24,7 @@ from mrprep.engine.progress import track
 from mrprep.errors import MrprepError
 from mrprep.interop.place import new_directory
 from mrprep.interop.whole import runs_of, scatter
-from mrprep.mindrecord.read import read_batches
+from mrprep.mindrecord.read import stored_batches
 from mrprep.printable import printable
 from mrprep.provenance.tables import table_of
 from mrprep.training.rows import describe_damage
@@ -147,7 +146,7 @@ def _shard(build: Build, unit: ShardUnit) -> tuple[Mapping[str, Any], int]:
 def _rows(shards: TrainingShards, file: Path, first: int) -> Iterator[I32]:
     """Yield the ids of a shard, int32[rows, S+1] a batch; ``first`` is the number of its first row."""
     names = ["input_ids"] if shards.layout == "flat" else ["input_ids", "labels"]
-    for batch in read_batches([file], names):
+    for batch in stored_batches(file, names):
         ids = batch["input_ids"]
         rows = ids if shards.layout == "flat" else np.concatenate([ids, batch["labels"][:, -1:]], axis=1)
         wrong = rows.view(np.uint32) >= shards.vocab_size

@@ -8,11 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from mrprep.errors import MrprepError
-from mrprep.mindrecord.apart import Reader
-from mrprep.mindrecord.index import misfit
+from mrprep.mindrecord.index import DamagedError, read_index
+from mrprep.mindrecord.stored import is_integers, stored_rows
 from mrprep.printable import printable
-
-_READER = Reader()
 
 
 def mindrecord_files(path: Path) -> list[Path]:
@@ -24,20 +22,17 @@ def mindrecord_files(path: Path) -> list[Path]:
 
 
 def describe(file: Path) -> tuple[int, dict[str, Any]]:
-    """Return the rows of a file and the columns of integers in it, name -> ``{"type", "shape"}``; takes 0.01 s.
+    """Return the rows of a file and the columns of integers in it, name -> ``{"type", "shape"}``; 1 us a row.
 
     Raises:
         MrprepError: it is no MindRecord file, damaged, or its index is missing or another file's.
     """
-    why = misfit(file)
-    if why:
-        raise MrprepError(
-            f"{printable(str(file))} cannot be read as MindRecord ({why}): "
-            "put back the file and the .db that were written together"
-        )
-    facts = _READER.facts(file)
-    columns = {name: kind for name, kind in facts["schema"].items() if kind["type"] in ("int32", "int64")}
-    return int(facts["rows"]), {name: kind for name, kind in columns.items() if "shape" in kind}
+    try:
+        index = read_index(file)
+    except DamagedError as error:
+        raise _unreadable(file, error) from None
+    columns = {name: dict(index.schema[name]) for name in index.blobs if is_integers(index.schema[name])}
+    return index.start.size, columns
 
 
 def read_ragged(file: Path, column: str, indices: Sequence[int] | None = None) -> Iterator[npt.NDArray[np.int64]]:
@@ -46,4 +41,19 @@ def read_ragged(file: Path, column: str, indices: Sequence[int] | None = None) -
     Raises:
         MrprepError: the file cannot be read.
     """
-    return _READER.rows(file, column, None if indices is None else list(indices))
+    rows = None if indices is None else np.asarray(indices, np.int64)
+    try:
+        for batch in stored_rows(file, [column], rows):
+            found = batch[column]
+            values = found.values.astype(np.int64)
+            for first, count in zip(found.first.tolist(), found.count.tolist(), strict=True):
+                yield values[first : first + count]
+    except DamagedError as error:
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, why: DamagedError) -> MrprepError:
+    return MrprepError(
+        f"{printable(str(file))} cannot be read as MindRecord ({why}): "
+        "put back the file and the .db that were written together"
+    )

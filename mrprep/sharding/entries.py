@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from mrprep.builddir.mapped import mapped
 from mrprep.builddir.tables import TOKEN_ENTRY
+from mrprep.runs import runs
 from mrprep.sharding.plan import I64, Plan, expand
 
 I32 = npt.NDArray[np.int32]
@@ -124,13 +125,5 @@ def gather(parts: Sequence[Path], entries: Entries, found: Stretches, first: int
     flat = rows.reshape(-1)
     for index, begin, end in zip(used.tolist(), begins, [*begins[1:], len(order)], strict=True):
         mine = slice(begin, end)
-        places = _runs(source[mine], length[mine])
+        places = runs(source[mine], length[mine])
         flat[places + np.repeat(shift[mine], length[mine])] = mapped(parts[index] / "tokens.npy")[places]
-
-
-def _runs(starts: I64, lengths: I64) -> I64:
-    """Return starts[i], starts[i] + 1, … up to ``lengths[i]`` of them, for each i."""
-    ends = np.cumsum(lengths)
-    runs = np.repeat(starts - (ends - lengths), lengths)
-    runs += np.arange(len(runs))
-    return runs

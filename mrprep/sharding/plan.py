@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.runs import runs
+
 I64 = npt.NDArray[np.int64]
 
 
@@ -48,4 +50,4 @@ def in_order(seq: int, rows: int, tokens: int, segments: tuple[I64, I64, I64, I6
 def expand(counts: I64) -> tuple[I64, I64]:
     """Return for each item, ``counts[i]`` times: i, and 0, 1, … within it."""
     item = np.repeat(np.arange(len(counts)), counts)
-    return item, np.arange(len(item)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return item, runs(np.zeros_like(counts), counts)

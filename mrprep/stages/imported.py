@@ -1,8 +1,7 @@
 """Rows of MindRecord files that others wrote, into documents: split at EOD, their ids kept as they are.
 
 Texts are decoded for the tables alone, so that ``why``, ``show``, dedupe and the audit work. Where a document came from
-is not known: its place is the file and the row in which it begins. 3 Mtok/s a core; a process took 860 MB on a file of
-8 Mtok, MindSpore and the tokenizer among it.
+is not known: its place is the file and the row in which it begins. 3 Mtok/s a core.
 """
 
 from collections.abc import Iterator

@@ -48,6 +48,13 @@ class Cleaner:
         """
         edits: dict[str, int] = {}
         called = self._called_for(text) if calls & UNSURE else self._called(calls)
+        if called:
+            text = self._without_characters(called, text, edits)
+        blanks = edits or calls & (TRAILING | UNSURE)
+        return _apply(self._final if blanks else self._final_without_blanks, text, edits)[0], edits
+
+    def _without_characters(self, called: Sequence[Rule], text: str, edits: dict[str, int]) -> str:
+        """Apply these rules, and those that are called for after them, until nothing changes."""
         for _ in range(_PASSES):
             changed, acted = _apply(called, text, edits)
             if changed == text:
@@ -56,8 +63,7 @@ class Cleaner:
             if self._is_done(called, acted, text):
                 break
             called = self._called_for(text)
-        blanks = edits or calls & (TRAILING | UNSURE)
-        return _apply(self._final if blanks else self._final_without_blanks, text, edits)[0], edits
+        return text
 
     def steps(self, text: str) -> Iterator[tuple[str, str, str]]:
         """Yield (rule, text before, text after) for each rule that changes something, in the order they do."""

@@ -158,21 +158,21 @@ class _Units(NamedTuple):
 
 def _hash(codes: Codes, begins: I64) -> _Units:
     """Return the units of texts that begin at those codes."""
-    alone = None if codes.dtype == np.uint8 else codes >= _ALONE
-    word = codes != 0 if alone is None else (codes != 0) & ~alone
+    is_ascii = codes.dtype == np.uint8
+    word = codes != 0 if is_ascii else codes - np.uint32(1) < np.uint32(_ALONE - 1)
     starts = word.copy()
     np.greater(word[1:], word[:-1], out=starts[1:])
     inside = begins[begins < codes.size]
     starts[inside] = word[inside]
-    if alone is not None:
-        starts |= alone
+    if not is_ascii:
+        starts |= codes >= _ALONE
     at = np.flatnonzero(starts)
-    if alone is None or not alone.any():
+    if is_ascii:
         hashes = _word_hashes(codes, at)
     else:
-        letters = np.flatnonzero(word)
-        hashes = codes[at].astype(np.uint64)
-        hashes[word[at]] = _word_hashes(codes[letters], np.flatnonzero(starts[letters]))
+        hashes, is_word = codes[at].astype(np.uint64), word[at]
+        if is_word.any():
+            hashes[is_word] = _word_hashes(codes * word, at[is_word])
     return _Units(hashes, at, np.searchsorted(at, begins))
 
 

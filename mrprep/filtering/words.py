@@ -80,6 +80,8 @@ class Words:
     """Digits and stray marks between a letter and a small letter, and bars and carets before two small letters."""
     hashes: npt.NDArray[np.int64]
     """Of all words, in their order."""
+    flags: npt.NDArray[np.uint8]
+    """What the model says of them."""
     lengths: Column
     """Bytes of all words."""
     starts: Column
@@ -136,6 +138,7 @@ def _look(batch: Batch) -> Words:
         known_or_unknown=count(follows[:-1]),
         specks=count(_specked(codes, starts, before, initial)),
         hashes=hashes,
+        flags=flags,
         lengths=lengths,
         starts=bounds,
         tally=count,
@@ -144,7 +147,7 @@ def _look(batch: Batch) -> Words:
 
 def _none(texts: int) -> Words:
     none, starts = np.zeros(texts, np.int64), np.zeros(texts + 1, np.int64)
-    no_words = none[:0], none[:0], starts, _tally(none)
+    no_words = none[:0], none[:0].astype(np.uint8), none[:0], starts, _tally(none)
     return Words(none, none, none, none, none, none, none, none, none, none, none, none, none, *no_words)
 
 
@@ -243,8 +246,8 @@ def word_order(batch: Batch, index: int, distances: int = _DISTANCES) -> float:
 def english_share(batch: Batch, index: int) -> float:
     """Return the share of a text's words that are in the English vocabulary."""
     words = words_of(batch)
-    hashes = words.hashes[words.starts[index] : words.starts[index + 1]]
-    return float(((model().words.take(hashes) & ENGLISH) > 0).mean())
+    flags = words.flags[words.starts[index] : words.starts[index + 1]]
+    return float(((flags & ENGLISH) > 0).mean())
 
 
 def small_share(batch: Batch, index: int, foreign: bool = False) -> float:
@@ -256,7 +259,7 @@ def small_share(batch: Batch, index: int, foreign: bool = False) -> float:
     span = slice(words.starts[index], words.starts[index + 1])
     hashes = words.hashes[span]
     if foreign:
-        hashes = hashes[(words.lengths[span] > 1) & ((known.words[hashes] & SMALL) == 0)]
+        hashes = hashes[(words.lengths[span] > 1) & ((words.flags[span] & SMALL) == 0)]
     at = np.minimum(np.searchsorted(known.small, hashes), len(known.small) - 1)
     rows = at[known.small[at] == hashes]
     return float(known.languages[rows].sum(axis=0).max(initial=0)) / max(1, int(words.count[index]))

@@ -8,6 +8,7 @@ from builds import build, hashes, mrprep
 
 from mrprep.builddir.mapped import let_go, mapped, zeros
 from mrprep.cli.size import parse_size
+from mrprep.duplicates.shingle_files import ShingleFiles
 from mrprep.engine import memory
 from mrprep.errors import UsageError
 from mrprep.request import RunOptions
@@ -79,3 +80,22 @@ def test_mapped_refuses_other_files(tmp_path: Path) -> None:
     (tmp_path / "a.npy").write_bytes(b"rubbish")
     with pytest.raises(ValueError, match=r"no \.npy"):
         mapped(tmp_path / "a.npy")
+
+
+def test_comparing_holds_no_pages_of_the_sets(tmp_path: Path) -> None:
+    sets, size = 32, 1 << 18
+    np.arange(sets * size, dtype=np.uint64).tofile(tmp_path / "shingles.u64")
+    np.save(tmp_path / "documents.npy", np.arange(sets))
+    np.save(tmp_path / "starts.npy", np.arange(sets + 1) * size)
+    shingles = ShingleFiles([tmp_path], np.arange(sets))
+    before = _file_pages()
+    pairs = np.column_stack([np.arange(sets - 1), np.arange(1, sets)])
+    assert not shingles.jaccard(pairs).any()
+    assert shingles.jaccard(np.array([[3, 3]]))[0] == 1
+    assert _file_pages() - before < sets * size * 8 // 2
+
+
+def _file_pages() -> int:
+    """Return the bytes of files that this process has in memory."""
+    told = Path("/proc/self/status").read_text()
+    return int(next(line.split()[1] for line in told.splitlines() if line.startswith("RssFile"))) << 10

@@ -43,6 +43,13 @@ def mapped(path: Path) -> Array:
     return np.ndarray(shape, _dtype(found[2]), held, start, order="F" if found[3] == b"True" else "C")
 
 
+def mapped_raw(path: Path, dtype: npt.DTypeLike) -> Array:
+    """Map a file of nothing but numbers, one at least, for reading."""
+    with path.open("rb", buffering=0) as file:
+        held = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    return np.ndarray(len(held) // np.dtype(dtype).itemsize, dtype, held)
+
+
 @lru_cache(maxsize=64)
 def _dtype(description: bytes) -> np.dtype[Any]:
     return np.dtype(ast.literal_eval(description.decode("latin-1")))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mrprep.builddir.mapped import mapped
+from mrprep.builddir.mapped import let_go, mapped, mapped_raw
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import Found, documents_in
 from mrprep.duplicates.set_writer import SetWriter
@@ -17,6 +17,8 @@ from mrprep.order import I64, U64
 
 CHUNK = 1 << 19
 """Shingles of a longer set that are in memory at a time."""
+LOOKED_AT = 1 << 22
+"""Shingles after which the pages of the files are given back: 32 MiB."""
 TEXT_A_UNIT = 8 << 20
 """Bytes of text.parquet out of which a unit of work reads its candidates."""
 
@@ -87,19 +89,26 @@ class ShingleFiles:
             mine = slice(*np.searchsorted(wanted, [known[0], known[-1] + 1]))
             if mine.start < mine.stop:
                 which, starts = np.searchsorted(known, wanted[mine]), mapped(path / "starts.npy")
-                at, self._maps[number] = order[mine], np.asarray(np.memmap(self._paths[number], np.uint64, "r"))
+                at, self._maps[number] = order[mine], mapped_raw(self._paths[number], np.uint64)
                 self._file[at], self._at[at], self.sizes[at] = number, starts[which], starts[which + 1] - starts[which]
 
     def jaccard(self, pairs: I64, least: float = 0.0) -> F64:
         """Return the Jaccard of each pair of documents; see `jaccard_of_pairs`."""
         long = (self.sizes[pairs] > CHUNK).any(axis=1)
         out = np.zeros(len(pairs))
-        out[~long] = jaccard_of_pairs(pairs[~long], self._get, self.sizes, least)
+        out[~long] = np.concatenate([np.empty(0), *self._shorter(pairs[~long], least)])
         for row in np.flatnonzero(long):
             sizes = np.sort(self.sizes[pairs[row]])
             if sizes[0] >= least * sizes[1]:
                 out[row] = jaccard_of_chunks(*(self._chunks(int(number)) for number in pairs[row]))
         return out
+
+    def _shorter(self, pairs: I64, least: float) -> Iterator[F64]:
+        """Yield the Jaccard of pairs, some at a time: what is mapped counts as memory until it is let go."""
+        ends = np.cumsum(self.sizes[pairs].sum(axis=1)) // LOOKED_AT
+        for some in np.split(pairs, np.flatnonzero(np.diff(ends)) + 1):
+            yield jaccard_of_pairs(some, self._get, self.sizes, least)
+            let_go(*self._maps.values())
 
     def _get(self, number: int) -> U64:
         at = self._at[number]

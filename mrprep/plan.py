@@ -10,7 +10,7 @@ import xxhash
 
 from mrprep.errors import MrprepError
 from mrprep.mindrecord.foreign import mindrecord_files
-from mrprep.printable import printable
+from mrprep.printable import file_name, printable
 from mrprep.sources.discover import File, Listing, discover
 from mrprep.sources.files import open_file
 from mrprep.sources.source import Source
@@ -81,6 +81,7 @@ def plan_mindrecord(sources: Sequence[Source], out: Path) -> Plan:
         MrprepError: a source does not exist, ``out`` lies in the way, or there is no such file.
     """
     for source in sources:
+        _refuse_url(source)
         _check(source, out)
     listings = tuple(_mindrecord(source) for source in sources)
     empty = next((listing.source for listing in listings if not listing.files), None)
@@ -108,7 +109,9 @@ def _refuse_unreadable(listings: Sequence[Listing]) -> None:
     for listing in listings:
         for item in listing.skipped:
             if item.kind in UNREAD:
-                raise MrprepError(f"{printable(item.path)} {item.reason} (--strict stops at what cannot be read)")
+                raise MrprepError(
+                    f"{file_name(listing.source.name, item.path)} {item.reason} (--strict stops at what cannot be read)"
+                )
 
 
 def _refuse_nowhere(listings: Sequence[Listing]) -> None:
@@ -119,10 +122,20 @@ def _refuse_nowhere(listings: Sequence[Listing]) -> None:
             raise MrprepError(f"{shown} does not exist, or holds no file: name a URL with text below it")
 
 
+def _refuse_url(source: Source) -> None:
+    if source.url:
+        raise MrprepError(
+            f"{printable(source.url)} is a URL, and MindRecord files are read of a file system alone: copy them to "
+            "one, and name the copy"
+        )
+
+
 def _check(source: Source, out: Path | None) -> None:
+    shown = printable(source.place)
+    if source.url.endswith("/"):
+        raise MrprepError(f"{shown} names no place in a store: name one, such as {shown.rstrip('/')}//bucket/corpus")
     if source.url:
         return
-    shown = printable(source.place)
     if not os.path.lexists(source.path):
         raise MrprepError(f"{shown} does not exist: name a folder or a file of text")
     if out is None:

@@ -14,12 +14,12 @@ from mrprep.stages import clean
 
 
 def preview(
-    file: Path, pipeline: Pipeline, documents_shown: int | None, changes_a_rule: int | None, *, colour: bool
+    file: Path | str, pipeline: Pipeline, documents_shown: int | None, changes_a_rule: int | None, *, colour: bool
 ) -> Iterator[str]:
     """Yield the changes of the first documents that cleaning changes, then how many there are in all.
 
     Args:
-        file: read as a build with this pipeline would read it.
+        file: a path, or a URL; read as a build with this pipeline would read it.
         pipeline: its ``input`` and ``clean`` tables are used.
         documents_shown: most documents whose changes are shown; None shows all.
         changes_a_rule: most changes of one rule in one document that are shown; None shows all.
@@ -44,7 +44,7 @@ def preview(
     yield f"{seen['documents']:,} documents, {seen['changed']:,} changed" + (f": {_listed(edits)}" if edits else "")
 
 
-def _items(file: Path, pipeline: Pipeline) -> Iterator[ReadItem]:
+def _items(file: Path | str, pipeline: Pipeline) -> Iterator[ReadItem]:
     found = plan(command_line_sources([file], pipeline.input), Path(f"{file}.build"))
     return (item for unit in found.units for span in unit for item in read(span))
 

@@ -19,6 +19,12 @@ def printable(text: str | bytes, limit: int = 200) -> str:
     return "".join(_escape(c) for c in cut) if not cut.isprintable() else cut
 
 
+def file_name(source: str, path: str | bytes) -> str:
+    """Return a file's path with its source before it, on one line; a source that is one file is not said twice."""
+    shown = printable(path, 4096)
+    return shown if source == shown else f"{printable(source)}/{shown}"
+
+
 def _escape(char: str) -> str:
     if unicodedata.category(char) not in _HIDDEN:
         return char

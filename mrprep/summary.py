@@ -10,7 +10,7 @@ from mrprep.builddir.layout import DUPLICATES, RUN
 from mrprep.builddir.manifest import Build
 from mrprep.evaluation.words import HAN
 from mrprep.plan import UNREAD
-from mrprep.printable import printable
+from mrprep.printable import file_name, printable
 
 _LISTED = 8
 _CLUSTERS = 3
@@ -128,7 +128,7 @@ def _decoded(said: Mapping[str, Any]) -> Iterator[str]:
         )
         yield f"encodings   of files: {', '.join(shown)}"
     if files := said["replaced"]:
-        shown = (f"{item['path']} {item['bytes']:,}" for item in files[:_REPLACED])
+        shown = (f"{_name(item)} {item['bytes']:,}" for item in files[:_REPLACED])
         more = f", … {len(files) - _REPLACED:,} more in report/summary.json" if len(files) > _REPLACED else ""
         yield (
             f"REPLACED    {sum(item['bytes'] for item in files):,} bytes that cannot be decoded became U+FFFD, "
@@ -165,7 +165,7 @@ def _duplicates(found: Mapping[str, Any], tokens: int) -> Iterator[str]:
         f", some {saved:,.0f} tokens saved" if tokens else ""
     )
     places = (
-        f"{each['removed']:,} for {f'{name} ' if (name := each['against']) else ''}{each['path']}:{each['line']}"
+        f"{each['removed']:,} for {f'{name} ' if (name := each['against']) else ''}{_name(each)}:{each['line']}"
         for each in found["largest"][:_CLUSTERS]
     )
     yield f"            largest clusters: {', '.join(places)}"
@@ -204,15 +204,19 @@ def _not_read(said: Mapping[str, Any]) -> Iterator[str]:
     if problems:
         yield f"NOT READ    {len(problems):,} files, or what of them comes after the fault:"
     for problem in problems[:_LISTED]:
-        yield f"            {problem['path']}: {problem['problem']}"
+        yield f"            {_name(problem)}: {problem['problem']}"
     if len(problems) > _LISTED:
         yield f"            … {len(problems) - _LISTED:,} more in report/summary.json"
     kinds: dict[str, int] = {}
     for item in skipped:
         kinds[item["kind"]] = kinds.get(item["kind"], 0) + 1
     if kinds:
-        shown = ", ".join(f"{item['path']} ({item['reason']})" for item in skipped[:3])
+        shown = ", ".join(f"{_name(item)} ({item['reason']})" for item in skipped[:3])
         yield f"left aside  {_counts(kinds)}: {shown}{', …' if len(skipped) > 3 else ''}"
+
+
+def _name(item: Mapping[str, Any]) -> str:
+    return file_name(item["source"], item["path"])
 
 
 def _phases(run: Mapping[str, Any], size: int) -> Iterator[str]:

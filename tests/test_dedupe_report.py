@@ -66,7 +66,7 @@ def test_shares_and_largest_clusters_by_hand(inputs: list[Path], tmp_path: Path)
     ]
     share = found["removed_units"] / found["units"]
     assert f"2 within a source, 4 between sources, 1 held by earlier builds; {share:.1%} of the text" in said
-    assert "largest clusters: 2 for x.jsonl:5, 2 for x.jsonl:6, 1 for" in said
+    assert "largest clusters: 2 for web/x.jsonl:5, 2 for web/x.jsonl:6, 1 for" in said
 
 
 @pytest.mark.mindspore

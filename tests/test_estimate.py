@@ -231,7 +231,8 @@ def test_the_command_tells_of_a_corpus_and_of_a_training() -> None:
     [
         ([], 2, "name an INPUT"),
         (["--tokens", "1T"], 2, "name a --model"),
-        (["--tokens", "many", "--model", "tiny"], 2, "is no number"),
+        (["--tokens", "many", "--model", "tiny"], 2, "--tokens 'many' is no number"),
+        (["--tokens", "1T", "--model", "tiny", "--memory", "much"], 2, "--memory 'much' is no size"),
         (["/nowhere"], 1, "does not exist"),
         (["--tokens", "1T", "--model", "huge"], 1, "there is no model"),
     ],

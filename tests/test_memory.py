@@ -8,6 +8,7 @@ from builds import build, hashes, mrprep
 
 from mrprep.builddir.mapped import let_go, mapped, zeros
 from mrprep.cli.size import parse_size
+from mrprep.cli.where import where
 from mrprep.duplicates.shingle_files import ShingleFiles
 from mrprep.engine import memory
 from mrprep.errors import UsageError
@@ -22,11 +23,23 @@ def test_workers_are_as_many_as_fit() -> None:
     with pytest.raises(UsageError, match="599MB cannot be kept: 600MB is the least"):
         RunOptions(jobs=1, memory=599 * 10**6)
     with pytest.raises(UsageError, match="--memory 599999999 bytes cannot be kept: 600MB"):
-        RunOptions(jobs=1, memory=parse_size("599999999"))
-    assert parse_size("1e9") == parse_size("1GB") == 10**9
-    for text in ("0.5", "1e999", "0e5"):
-        with pytest.raises(UsageError, match="no size"):
-            parse_size(text)
+        RunOptions(jobs=1, memory=parse_size("599999999", "--memory"))
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1e9", 10**9), ("1GB", 10**9), ("1TB", 10**12), ("1.5 t", 15 * 10**11), ("2TiB", 2 << 40), ("4096", 4096)],
+)
+def test_sizes_are_read_as_people_write_them(text: str, size: int) -> None:
+    assert parse_size(text, "--memory") == size
+
+
+@pytest.mark.parametrize("text", ["abc", "0.5", "1e999", "0e5", "1PB", "-1GB"])
+def test_what_is_no_size_is_told_with_its_option(text: str) -> None:
+    with pytest.raises(UsageError, match=f"^--shard-size '{text}' is no size above 0: write it like 64MB"):
+        parse_size(text, "--shard-size")
+    with pytest.raises(UsageError, match=f"^--memory '{text}' is no size"):
+        where(1, text, "processes", None)
 
 
 def test_without_it_a_share_of_the_control_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,10 +14,11 @@ import pytest
 from backports import zstd
 from builds import build, hashes, mrprep
 
-from mrprep.config import command_line_sources
+from mrprep.config import command_line_sources, load_pipeline
 from mrprep.document import Document, FileNote
 from mrprep.errors import MrprepError
-from mrprep.plan import difference, inputs_record, listed, plan
+from mrprep.plan import difference, inputs_record, listed, plan, plan_mindrecord
+from mrprep.preview import preview
 from mrprep.sources import remote
 from mrprep.sources.read import read
 from mrprep.sources.source import Reading, Source
@@ -126,7 +127,13 @@ def test_mistakes_are_sentences(monkeypatch) -> None:
         plan([source("memory://bucket/nothing")], None)
     with pytest.raises(MrprepError, match=r"nosuch://x cannot be opened: fsspec knows no nosuch://, but .*file.* s3,"):
         plan([source("nosuch://x")], None)
+    with pytest.raises(MrprepError, match=r"^s3:// names no place in a store: name one, such as s3://bucket/corpus"):
+        plan([source("s3://")], None)
+    with pytest.raises(MrprepError, match=r"^s3://b/x is a URL, and MindRecord files are read of a file system alone"):
+        plan_mindrecord([source("s3://b/x/")], Path("out"))
     monkeypatch.setattr(remote.extras, "has", lambda extra: False)
+    with pytest.raises(MrprepError, match=r"^s3://b/x needs fsspec"):
+        list(preview("s3://b/x", load_pipeline("raw", {}), 1, 1, colour=False))
     with pytest.raises(MrprepError, match=r"s3://b/x needs fsspec: pip install 'mrprep\[remote\]'"):
         plan([source("s3://b/x")], None)
 

@@ -18,7 +18,7 @@ from mrprep.engine.ledger import added
 from mrprep.engine.work import Work
 from mrprep.errors import MrprepError
 from mrprep.plan import Plan, listed
-from mrprep.printable import printable
+from mrprep.printable import file_name, printable
 from mrprep.request import Request, RunOptions, changed, refuse_changed
 from mrprep.sources.spans import Span, ranges, to_count, with_first_lines
 from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, own, paragraphs, read
@@ -99,7 +99,9 @@ def _unread(parts: Sequence[TextPart]) -> str:
     """Return a clause that names the first files that could not be read, empty if all could."""
     tables = (pq.read_table(part.path / "files.parquet", filters=pc.field("problem") != "") for part in parts)
     problems = [
-        f"{printable(row['path'])}: {printable(row['problem'])}" for table in tables for row in table.to_pylist()
+        f"{file_name(row['source'], row['path'])}: {printable(row['problem'])}"
+        for table in tables
+        for row in table.to_pylist()
     ]
     more = f", and {len(problems) - 3} more files" if len(problems) > 3 else ""
     return f"; not read: {', '.join(problems[:3])}{more}" if problems else ""

@@ -96,7 +96,7 @@ def build(
         "input": given(text=tuple(text_field) if text_field else None, encoding=encoding),
         "tokenize": given(model=tokenizer, vocab_size=vocab_size, eod=eod),
         "pack": given(seq=seq, layout=layout, packing=packing),
-        "shard": given(shards=shards, shard_size=parse_size(shard_size), valid=valid),
+        "shard": given(shards=shards, shard_size=parse_size(shard_size, "--shard-size"), valid=valid),
     }
     switches = RunOptions(
         **where(jobs, memory, executor, address),

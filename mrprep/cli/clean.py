@@ -2,7 +2,6 @@
 
 import os
 import sys
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,7 +13,7 @@ DOCUMENTS_SHOWN = 10
 
 
 def clean(
-    file: Annotated[Path, typer.Argument(help="A file of text, in any form that a build reads.")],
+    file: Annotated[str, typer.Argument(help="A file of text, or its URL, in any form that a build reads.")],
     pipeline: Annotated[str, typer.Option(help="Pipeline whose [clean] is shown: a name or a .toml file.")] = "default",
     text_field: TextField = None,
     encoding: Encoding = None,

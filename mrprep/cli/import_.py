@@ -19,7 +19,7 @@ def _several() -> None:
 
 @app.command("mindrecord")
 def mindrecord(
-    files: Annotated[list[Path], typer.Argument(help="MindRecord files, and folders of them.", metavar="FILES...")],
+    files: Annotated[list[str], typer.Argument(help="MindRecord files, and folders of them.", metavar="FILES...")],
     tokenizer: Annotated[Path, typer.Option(help="The tokenizer with which they were made.")],
     out: Annotated[str, Out],
     work: Work = None,

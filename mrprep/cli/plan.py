@@ -124,7 +124,7 @@ def _training(
     from mrprep.estimate.plans import training
     from mrprep.estimate.shapes import shape
 
-    total = (found.tokens.mid if found else parse_count(tokens)) * epochs
+    total = (found.tokens.mid if found else parse_count(tokens, "--tokens")) * epochs
     return training(shape(model, found.text.vocab_size if found else None, layout.seq), layout, total, devices)
 
 
@@ -132,7 +132,7 @@ def _room(memory: str | None, ranks: int) -> float:
     from mrprep.cli.size import parse_size
     from mrprep.engine.memory import usable_memory
 
-    return float(parse_size(memory) or usable_memory() / ranks)
+    return float(parse_size(memory, "--memory") or usable_memory() / ranks)
 
 
 def _print_json(found: "Corpus | None", trained: "Training | None") -> None:

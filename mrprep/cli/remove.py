@@ -33,7 +33,7 @@ def remove(
     from mrprep.request import RunOptions
 
     names = read_list(docs)
-    options = RunOptions(job_count(jobs), strict=strict, memory=parse_size(memory))
+    options = RunOptions(job_count(jobs), strict=strict, memory=parse_size(memory, "--memory"))
     found = remove_documents(find_build(build, shards=True).path, names, options, say, dry_run=dry_run)
     print("\n".join(_said(found, len(names), dry_run=dry_run)))
 

@@ -49,7 +49,7 @@ def align(
     from mrprep.conversion.vocabulary import align as move
     from mrprep.printable import printable
 
-    most = parse_size(max_file) or SHARD_BYTES
+    most = parse_size(max_file, "--max-file") or SHARD_BYTES
     done = move(old, new, weights, out, new=rows, multiple=multiple, shard_bytes=most)
     if as_json:
         print(json.dumps(asdict(done), ensure_ascii=False))

@@ -43,7 +43,7 @@ def import_(
     from mrprep.cli.size import parse_size
     from mrprep.conversion.importing import SHARD_BYTES, import_weights
 
-    most = parse_size(max_file) or SHARD_BYTES
+    most = parse_size(max_file, "--max-file") or SHARD_BYTES
     _tell(import_weights(place, out, config_file=config, rotary=rotary, against=against, shard_bytes=most), out)
 
 
@@ -67,7 +67,7 @@ def export(
     from mrprep.conversion.exporting import export_weights
     from mrprep.conversion.importing import SHARD_BYTES
 
-    most = parse_size(max_file) or SHARD_BYTES
+    most = parse_size(max_file, "--max-file") or SHARD_BYTES
     done = export_weights(place, out, model_type=family, ckpt_names=ckpt, against=against, shard_bytes=most)
     _tell(done, out)
 

@@ -32,4 +32,4 @@ def where(jobs: int | None, memory: str | None, executor: str, address: str | No
         if memory is not None:
             raise UsageError("--memory is of the processes of one machine: with --executor ray give --jobs")
         return {"jobs": jobs or 0, "executor": executor, "address": address}
-    return {"jobs": job_count(jobs), "memory": parse_size(memory)}
+    return {"jobs": job_count(jobs), "memory": parse_size(memory, "--memory")}

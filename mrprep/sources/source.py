@@ -64,7 +64,10 @@ class Source(Reading):
     @classmethod
     def _url(cls, values: Any) -> Any:
         place = values.get("path") if isinstance(values, dict) else None
-        return values | {"url": place.rstrip("/")} if isinstance(place, str) and is_url(place) else values
+        if not isinstance(place, str) or not is_url(place):
+            return values
+        shorter = place.rstrip("/")
+        return values | {"url": place if shorter.endswith(":") else shorter}
 
     @property
     def place(self) -> str:

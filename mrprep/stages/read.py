@@ -19,7 +19,7 @@ from mrprep.document import BadRecord, Document, Dropped, MapItem, ReadItem
 from mrprep.duplicates.sketches import Sketches
 from mrprep.engine.parts import Parts
 from mrprep.errors import MrprepError
-from mrprep.printable import printable
+from mrprep.printable import file_name
 from mrprep.sources import guarded
 from mrprep.sources.read import read
 from mrprep.sources.spans import Span, count_lines
@@ -57,7 +57,7 @@ class ReadUnit:
     @property
     def label(self) -> str:
         """Name the files for a message."""
-        paths = list(dict.fromkeys(printable(span.path) for span in self.spans))
+        paths = list(dict.fromkeys(file_name(span.source, span.path) for span in self.spans))
         return ", ".join(paths[:3]) + (f" and {len(paths) - 3} more" if len(paths) > 3 else "")
 
 
@@ -98,11 +98,11 @@ def refuse_unread(folders: Iterable[Path]) -> None:
     for folder in folders:
         for path in sorted(folder.rglob("dropped*.parquet")) + sorted(folder.rglob("dropped/*.parquet")):
             for row in pq.read_table(path, filters=(pc.field("stage") == "read") | _failed()).to_pylist():
-                _stop(f"{printable(row['path'])}:{row['line']}: {row['detail']}")
+                _stop(f"{file_name(row['source'], row['path'])}:{row['line']}: {row['detail']}")
         for path in sorted(folder.rglob("files*.parquet")):
             told = (pc.field("problem") != "") | (pc.field("replaced") > 0)
             for row in pq.read_table(path, filters=told).to_pylist():
-                _stop(f"{printable(row['path'])}: {_fault(row['problem'], row['replaced'])}")
+                _stop(f"{file_name(row['source'], row['path'])}: {_fault(row['problem'], row['replaced'])}")
 
 
 def count_unit(span: Span, out: Path) -> None:
@@ -197,11 +197,11 @@ def _documents(items: Iterator[ReadItem], writer: TextPartWriter, *, strict: boo
         elif isinstance(item, BadRecord):
             writer.bad(item)
             if strict:
-                _stop(f"{printable(item.place.path)}:{item.place.line}: {item.message}")
+                _stop(f"{file_name(item.place.source, item.place.path)}:{item.place.line}: {item.message}")
         else:
             writer.note(item)
             if strict and (item.problem or item.replaced):
-                _stop(f"{printable(item.path)}: {_fault(item.problem, item.replaced)}")
+                _stop(f"{file_name(item.source, item.path)}: {_fault(item.problem, item.replaced)}")
 
 
 def _failed() -> pc.Expression:
@@ -223,6 +223,6 @@ def _passed(items: Iterator[MapItem], stage: str, writer: TextPartWriter, *, str
             writer.drop(item, stage)
             if strict and own.is_own(stage) and item.reason == own.FAILED:
                 place = item.document.place
-                _stop(f"{printable(place.path)}:{place.line}: stage {stage} failed: {item.detail}")
+                _stop(f"{file_name(place.source, place.path)}:{place.line}: stage {stage} failed: {item.detail}")
         else:
             yield item

@@ -100,7 +100,24 @@ def test_no_room_is_said_before_anything_is_written(tmp_path: Path, monkeypatch:
     room.check_room(tmp_path / "not" / "there", 12 * 10**9, "the build")
     with pytest.raises(MrprepError, match=r"the build needs 31 GB, 12 GB free in .*: make room, or give an --out on"):
         room.check_room(tmp_path / "not" / "there", 31 * 10**9, "the build")
-    Usage.free = 1000
-    with pytest.raises(MrprepError, match=r"the build needs .* 1 kB free"):
+    Usage.free = 10 << 20  # of which MindRecord has nothing to give
+    with pytest.raises(MrprepError, match=r"the build needs 17 MB, 10\.5 MB free"):
         made(tmp_path / "out")
-    assert not (tmp_path / "out").exists() and not (tmp_path / "out.work" / "phases").exists()
+    assert not list(tmp_path.iterdir())
+
+
+def test_room_for_mindrecord_is_looked_at_before_shards_are_written(tmp_path: Path, monkeypatch) -> None:
+    phases = tmp_path / "out.work" / "phases"
+
+    class Usage:
+        @property
+        def free(self) -> int:
+            return 10 << 20 if (phases / "split").exists() else 1 << 40
+
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: Usage())
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"Sentence {number} tells of {number * number}.\n" for number in range(300)))
+    pipeline = with_inputs(load_pipeline("raw", {"pack": {"seq": 64}, "tokenize": {"vocab_size": 400}}), [text])
+    with pytest.raises(MrprepError, match=r"writing the shards needs 16\.\d MB, 10\.5 MB free in .*/out\.work/phases"):
+        build(pipeline, tmp_path / "out", RunOptions(jobs=1), lambda _: None)
+    assert not (phases / "shard").exists()

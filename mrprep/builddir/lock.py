@@ -6,14 +6,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from mrprep.builddir.layout import LOCK
+from mrprep.builddir.layout import INPUTS, LOCK
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
+
+_NO_WORK = (INPUTS, str(Path(INPUTS).with_suffix(".tmp")), LOCK)
+"""What is there before any work is, in the order in which it goes."""
 
 
 @contextmanager
 def locked(work: Path) -> Iterator[None]:
-    """Hold the lock of a work directory, which is made if missing and removed if nothing is left in it.
+    """Hold the lock of a work directory, which is made if missing and removed if no work is left in it.
 
     Raises:
         MrprepError: another process holds it, or what stands there is no work directory of mrprep.
@@ -23,8 +26,9 @@ def locked(work: Path) -> Iterator[None]:
         yield
     finally:
         with suppress(OSError):
-            if [path.name for path in work.iterdir()] == [LOCK]:
-                (work / LOCK).unlink()
+            if {path.name for path in work.iterdir()} <= set(_NO_WORK):
+                for name in _NO_WORK:
+                    (work / name).unlink(missing_ok=True)
                 work.rmdir()
         os.close(handle)
 

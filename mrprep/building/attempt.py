@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 from mrprep.builddir.layout import LOCK, work_of
 from mrprep.builddir.lock import locked
@@ -17,9 +17,11 @@ from mrprep.engine.executor import Executor, Pool
 from mrprep.engine.node import PYTHON, versions
 from mrprep.engine.room import bytes_in, check_room
 from mrprep.engine.work import SparedError, Work
+from mrprep.mindrecord.write import ROOM
 from mrprep.plan import Plan, plan, room_for
 from mrprep.request import Request, RunOptions, clear, settle
 from mrprep.stages import against, read
+from mrprep.stages.export import Form
 
 Say = Callable[[str], None]
 Make = Callable[[Request, Plan, Path, RunOptions, Work], Build]
@@ -59,7 +61,8 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
         if finished and options.strict:
             read.refuse_unread([finished.path])
         if finished is None:
-            check_room(home, room_for(found) - bytes_in(home), "the build")
+            beside = 0 if form in get_args(Form) else ROOM
+            check_room(home, room_for(found) - bytes_in(home), "the build", beside)
             finished = worked(request, found, home, options, say, partial(make, request, found, out, options))
         if not options.keep_work:
             clear(home)

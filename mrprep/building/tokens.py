@@ -81,7 +81,8 @@ def sharded(
         units = shard.beside(units, others)
         settings["beside"] = asdict(others)
     sizes = [unit.bound.tokens for unit in units]
-    check_room(work.path, shard.bytes_of(units) - bytes_in(work.path / "shard"), "writing the shards")
+    needed = shard.bytes_of(units) - bytes_in(work.path / "shard")
+    check_room(work.path, needed, "writing the shards", shard.room_beside(units))
     done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
     shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
     return orjson.loads((split / "split.json").read_bytes()), shards

@@ -7,23 +7,26 @@ from mrprep.errors import MrprepError
 from mrprep.printable import printable
 
 
-def check_room(folder: Path, needed: int, what: str) -> None:
+def check_room(folder: Path, needed: int, what: str, beside: int = 0) -> None:
     """See that a disk has room for what will be written.
 
     Args:
         folder: where it will be written; it need not be there yet.
         needed: bytes that will come to what is there now.
         what: will be written, for the message.
+        beside: bytes that must stay free while it is written.
 
     Raises:
         MrprepError: it has not.
     """
+    if needed <= 0:
+        return
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
-    if free < needed:
+    if free < needed + beside:
         raise MrprepError(
-            f"{what} needs {size_of(needed)}, {size_of(free)} free in {printable(str(there))}: make room, or give an "
-            "--out on another disk"
+            f"{what} needs {size_of(needed + beside)}, {size_of(free)} free in {printable(str(there))}: make room, or "
+            "give an --out on another disk"
         )
 
 

@@ -26,8 +26,9 @@ Columns = Mapping[str, npt.NDArray[Any]]
 """A batch of rows: name -> array [rows, places]."""
 
 _DESCRIPTION = "mrprep"
-_ROOM = 16 << 20
-"""Bytes that stay free: MindRecord itself wants 10 MB, and can crash the process when a write fails (2.10)."""
+ROOM = 16 << 20
+"""Bytes that stay free on the disk: MindRecord itself wants 10 MiB there before each write, no more when several write
+side by side, and can crash the process when a write fails (2.10)."""
 
 
 def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Written:
@@ -51,6 +52,11 @@ def write_rows(file: Path, schema: Schema, batches: Iterable[Columns]) -> Writte
     for path in (file, index_of(file)):
         open_to_others(path)
     return sums.written()
+
+
+def room_for(batch: int) -> int:
+    """Return the bytes that must be free on the disk when a batch of so many is written."""
+    return 2 * batch + ROOM
 
 
 def _write(file: Path, schema: Schema, batches: Iterable[Columns]) -> None:
@@ -91,7 +97,7 @@ def _length(column: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 def _checked(batches: Iterable[Columns], schema: Schema, sums: Checksum, file: Path) -> Iterator[Columns]:
     """Pass batches on, summed; MindRecord itself checks neither dtype nor shape of what it is given."""
     for batch in batches:
-        if shutil.disk_usage(file.parent).free < 2 * sum(array.nbytes for array in batch.values()) + _ROOM:
+        if shutil.disk_usage(file.parent).free < room_for(sum(array.nbytes for array in batch.values())):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         for name, places in schema.columns.items():
             array = batch[name]
@@ -103,6 +109,6 @@ def _checked(batches: Iterable[Columns], schema: Schema, sums: Checksum, file: P
 
 def _failure(file: Path, error: Exception) -> MrprepError:
     where = printable(str(file))
-    if getattr(error, "errno", None) == errno.ENOSPC or shutil.disk_usage(file.parent).free < _ROOM:
+    if getattr(error, "errno", None) == errno.ENOSPC or shutil.disk_usage(file.parent).free < ROOM:
         return MrprepError(f"{where}: no space left on the disk; free some and run the same command again")
     return MrprepError(f"{where} cannot be written ({reason(error)}): mend that and run the same command again")

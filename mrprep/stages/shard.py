@@ -21,7 +21,7 @@ from mrprep.errors import BugError, MrprepError
 from mrprep.mindrecord.columns import columns, merged_boundaries
 from mrprep.mindrecord.read import check_rows, count_rows
 from mrprep.mindrecord.schema import Schema, columns_of, index_of, row_bytes, schema
-from mrprep.mindrecord.write import write_rows
+from mrprep.mindrecord.write import room_for, write_rows
 from mrprep.options import Options as Base
 from mrprep.sharding import bounds
 from mrprep.sharding.bounds import Bound
@@ -40,6 +40,8 @@ _SIDE_BY_SIDE, _SIDE_BY_SIDE_TOKENS = 4, 1 << 19
 _SMALL = 1 << 20
 _MOST_TRAIN, _MOST_VALID = 4032, 64
 _BATCH_BYTES = 8 << 20
+_INDEX_ROW = 40
+"""Bytes of a row in the index, at the least."""
 _SLAB_TOKENS = 9 << 20
 """Places of rows that are filled at a time, all of most shards: each slab opens every part."""
 
@@ -88,6 +90,11 @@ class ShardUnit:
     def file(self) -> str:
         """Name of its MindRecord file."""
         return f"{self.split}-{self.number:05d}.mindrecord"
+
+    @property
+    def least_rows(self) -> int:
+        """How many rows it has, without the padding that packing may bring."""
+        return max(1, self.bound.tokens // (self.pack.seq + 1))
 
 
 def split_unit(unit: SplitUnit, out: Path) -> None:
@@ -188,8 +195,15 @@ def beside(units: Sequence[ShardUnit], others: Beside) -> list[ShardUnit]:
 
 
 def bytes_of(units: Sequence[ShardUnit]) -> int:
-    """Return the bytes that the rows of shards take, at the least."""
-    return sum(unit.bound.tokens // (unit.pack.seq + 1) * row_bytes(unit.schema.columns) for unit in units)
+    """Return the bytes that the rows of shards and their indices take, at the least."""
+    return sum(unit.least_rows * (row_bytes(unit.schema.columns) + _INDEX_ROW) for unit in units)
+
+
+def room_beside(units: Sequence[ShardUnit]) -> int:
+    """Return the bytes that must be free beside the rows for the last of them to be written."""
+    largest = max((unit.least_rows * row_bytes(unit.schema.columns) for unit in units), default=0)
+    batch = min(_BATCH_BYTES, largest)
+    return room_for(batch) - batch
 
 
 def shard_unit(unit: ShardUnit, out: Path) -> None:

@@ -17,15 +17,16 @@ from mrprep.sources.spans import unit_bytes
     ("total", "unit"),
     [
         (0, 2 << 20),
-        (1 << 30, 2 << 20),
-        ((1 << 30) + 512, 4 << 20),
-        (2 << 30, 4 << 20),
-        (3 << 30, 8 << 20),
+        (63 << 20, 2 << 20),
+        (64 << 20, 4 << 20),
+        (128 << 20, 8 << 20),
+        (4 << 30, 8 << 20),
+        ((4 << 30) + 512, 16 << 20),
         (100 << 30, 256 << 20),
         (1 << 40, 256 << 20),
     ],
 )
-def test_unit_is_a_512th_up_to_a_power_of_two(total: int, unit: int) -> None:
+def test_unit_is_8_mib_where_that_gives_16_to_512_of_them(total: int, unit: int) -> None:
     assert unit_bytes(total) == unit
 
 

@@ -16,14 +16,19 @@ from mrprep.sources.span import Span, is_of_lines, is_table
 
 __all__ = ["Span", "count_lines", "cut", "is_cuttable", "ranges", "to_count", "unit_bytes", "with_first_lines"]
 
-_SMALLEST_UNIT, _LARGEST_UNIT = 2 << 20, 256 << 20
+_SMALLEST_UNIT, _GOOD_UNIT, _LARGEST_UNIT = 2 << 20, 8 << 20, 256 << 20
 _COST_OF_A_FILE = 4096
 """What opening a file counts for, in bytes: 500 empty files fill a unit of 2 MB."""
 
 
 def unit_bytes(total: int) -> int:
-    """Return the size of a unit: 1/512 of the input, up to a power of two, from 2 MiB to 256 MiB."""
-    return min(max(1 << (total // 512 - 1).bit_length(), _SMALLEST_UNIT), _LARGEST_UNIT)
+    """Return the size of a unit, a power of two: 8 MiB, but 16 units at the least and 512 about at the most.
+
+    From 2 MiB to 256 MiB. A unit has costs of its own, mostly waits for the disk: at 500 MB, 2 MiB cost 10 % more.
+    """
+    few = max(1 << (total // 512 - 1).bit_length(), _SMALLEST_UNIT)
+    many = 1 << (total // 16).bit_length() >> 1
+    return min(max(few, min(many, _GOOD_UNIT)), _LARGEST_UNIT)
 
 
 def cut(listings: Iterable[Listing], unit: int) -> list[tuple[Span, ...]]:

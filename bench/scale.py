@@ -19,6 +19,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import history
 import made_corpus
 import numpy as np
 import psutil
@@ -139,10 +140,25 @@ def measure(gigabytes: float, documents: int, folder: Path, options: list[str]) 
     return figures
 
 
+def largest(peaks: dict[str, Any]) -> tuple[int, int]:
+    """Return the MiB of the largest tree and process of all phases."""
+    tree, process = (max(each[which] for each in peaks.values()) for which in (0, 1))
+    return tree, process
+
+
+def remember(figures: dict[str, Any]) -> None:
+    """Add one size to the history."""
+    tree, process = largest(figures["peaks"])
+    kept = ("documents", "options", "work", "build", "recall", "checked")
+    rounded = {name: round(figures[name], 2) for name in ("gigabytes", "seconds")}
+    told = rounded | {name: figures[name] for name in kept}
+    history.append("scale", told | {"tree MiB": tree, "process MiB": process})
+
+
 def show(figures: dict[str, Any]) -> None:
     """Print one size."""
     peaks = figures["peaks"]
-    tree, process = (max(each[which] for each in peaks.values()) for which in (0, 1))
+    tree, process = largest(peaks)
     print(
         f"{figures['gigabytes']:.2f} GB, {figures['documents']:,} documents: {figures['seconds']:.0f} s, "
         f"{1000 * figures['gigabytes'] / figures['seconds']:.1f} MB/s; MiB: tree {tree:,}, process {process:,}; "
@@ -159,6 +175,7 @@ def main() -> None:
     parser.add_argument("--documents-a-gigabyte", type=int, default=500_000)
     parser.add_argument("--memory", default="4GB")
     parser.add_argument("--jobs", default=None)
+    parser.add_argument("--history", action="store_true", help="add the figures to bench/history.jsonl")
     parser.add_argument("--folder", type=Path, default=Path(tempfile.gettempdir(), "mrprep-scale"))
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
@@ -175,6 +192,8 @@ def main() -> None:
             figures = measure(gigabytes, documents, asked.folder, options)
             with book.open("a") as stream:
                 stream.write(json.dumps(figures) + "\n")
+            if asked.history:
+                remember(figures)
         show(figures)
         points.append((math.log(figures["gigabytes"]), math.log(figures["seconds"])))
     if len(points) > 1:

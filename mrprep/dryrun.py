@@ -5,19 +5,26 @@ from pathlib import Path
 
 from mrprep.builddir.layout import MANIFEST
 from mrprep.config import Pipeline
+from mrprep.growing.held import files_held
 from mrprep.plan import UNREAD, Plan, plan
 from mrprep.printable import printable
 
 _LISTED = 10
 
 
-def describe(pipeline: Pipeline, out: Path, url: str | None = None) -> str:
+def describe(pipeline: Pipeline, out: Path, url: str | None = None, found: Plan | None = None) -> str:
     """Return what a build of ``pipeline`` into ``out``, and from there to a URL, would read, leave aside and do.
+
+    Args:
+        pipeline: what to do.
+        out: directory to make.
+        url: where the build goes then.
+        found: what would be read, if that is known already.
 
     Raises:
         MrprepError: it could not even start.
     """
-    found = plan(pipeline.source, out)
+    found = plan(pipeline.source, out) if found is None else found
     upload = [f"upload: {printable(url)}"] if url else []
     return "\n".join([*_inputs(found), *_steps(pipeline, out), *upload])
 
@@ -31,6 +38,8 @@ def _inputs(found: Plan) -> Iterator[str]:
             yield f"  left aside: {printable(item.path)} ({item.reason})"
         if len(listing.skipped) > _LISTED:
             yield f"  left aside: {len(listing.skipped) - _LISTED:,} more"
+    if found.held:
+        yield files_held(len(found.held))
     yield f"{len(found.units):,} units of about {found.unit:,} bytes"
 
 

@@ -51,6 +51,7 @@ def finish(
     records |= _write_summary(said, staged)
     against = {each.name: str(each.build.path.resolve()) for each in request.earlier}
     run = {**run_facts(options, work), "against": against, "request": request.record()}
+    run["marks"] = request.marks.record()
     (staged / layout.RUN).write_bytes(orjson.dumps(run, option=orjson.OPT_INDENT_2))
     write_manifest({**said, "files": records}, staged / layout.MANIFEST)
     _publish(staged, out, overwrite=options.overwrite)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ class Plan:
     unit: int
     """Bytes a unit of work aims at; a function of the input's size alone."""
     units: tuple[tuple[Span, ...], ...]
+    held: frozenset[tuple[str, bytes]] = frozenset()
+    """Source and path of the files that are not read, as the build that grows holds them."""
 
     @property
     def files(self) -> int:
@@ -103,6 +105,25 @@ def _mindrecord(source: Source) -> Listing:
 def listed(sources: Sequence[Source]) -> tuple[Listing, ...]:
     """List the sources as they are now."""
     return tuple(discover(source) for source in sources)
+
+
+def without(found: Plan, held: frozenset[tuple[str, bytes]]) -> Plan:
+    """Return a plan without some files, by source and path; a source of which none is left goes too."""
+    if not held:
+        return found
+    listings = tuple(left for each in found.listings if (left := _without(each, held)).files or not each.files)
+    unit = unit_bytes(sum(file.size for listing in listings for file in listing.files))
+    return Plan(listings, unit, tuple(cut(listings, unit)), held)
+
+
+def _without(listing: Listing, held: frozenset[tuple[str, bytes]]) -> Listing:
+    files = tuple(file for file in listing.files if (listing.source.name, file.path) not in held)
+    return replace(listing, files=files)
+
+
+def listed_again(found: Plan) -> tuple[Listing, ...]:
+    """List the sources of a plan as they are now, without the files that it leaves to the build that holds them."""
+    return tuple(_without(listing, found.held) for listing in listed([each.source for each in found.listings]))
 
 
 def _refuse_unreadable(listings: Sequence[Listing]) -> None:

@@ -22,6 +22,7 @@ from mrprep.errors import MrprepError
 from mrprep.plan import Plan, difference, inputs_record
 from mrprep.printable import printable
 from mrprep.sources.discover import Listing
+from mrprep.sources.marks import Marks
 from mrprep.stages import decontaminate, dedupe, tokenize
 from mrprep.stages.against import Earlier, open_earlier
 from mrprep.stages.own import OwnStage
@@ -30,6 +31,8 @@ from mrprep.stages.own import settings as own_settings
 
 LIBRARIES = ("mindspore", "numpy", "pyarrow", "sentencepiece", "gigatoken", "rensa", "xxhash")
 """Whose versions can decide bytes of a build."""
+ADDITION = "addition"
+"""Form of what is added to a finished build."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ class Request:
     """Map stages that are the user's own."""
     left_aside: str = ""
     """Fingerprint of the files that are not read; they are listed in the build, but decide none of its rows."""
+    marks: Marks = field(default_factory=lambda: Marks.read({}), compare=False)
+    """What tells the files again."""
 
     @classmethod
     def of(cls, pipeline: Pipeline, found: Plan, run: RunOptions, form: str = "shards") -> "Request":
@@ -92,15 +97,17 @@ class Request:
         own = found_own(pipeline.stages, pipeline.code, allowed=run.allow_code)
         libraries = {name: version(name) for name in (*LIBRARIES, *_extra_libraries(pipeline, found))}
         earlier = open_earlier(pipeline.against)
+        inputs = inputs_record(found.listings, hashed=run.hash_inputs)
         return cls(
             pipeline,
-            inputs_record(found.listings, hashed=run.hash_inputs),
+            inputs,
             {"format": str(FORMAT), **libraries},
             _options(pipeline, form, earlier) | own_settings(own),
             form,
             earlier,
             own,
             _left_aside(found),
+            Marks.of(found.listings, inputs, hashed=run.hash_inputs),
         )
 
     @property
@@ -247,9 +254,10 @@ def settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[
             say(f"going on with the work in {printable(str(work))}")
             return
         if not overwrite:
+            other = "append those first" if request.form == ADDITION else "give another --out"
             raise MrprepError(
                 f"{printable(str(work))} holds unfinished work on other inputs ({differs}): "
-                "give --overwrite to start again, or another --out"
+                f"give --overwrite to start again, or {other}"
             )
     discard(work / "phases")
     aside = path.with_suffix(".tmp")

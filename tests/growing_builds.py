@@ -36,20 +36,30 @@ def in_process() -> Iterator[None]:
         yield
 
 
-def built(folder: Path, texts: Sequence[str], pipeline: str = "default", name: str = "old", **pack: Any) -> Path:
+def built(
+    folder: Path,
+    texts: Sequence[str],
+    pipeline: str = "default",
+    name: str = "old",
+    *,
+    hashed: bool = False,
+    **pack: Any,
+) -> Path:
     """Build texts, a record each."""
     source = jsonl(folder / f"{name}.jsonl", list(texts))
     chosen = load_pipeline(pipeline, {**OVERRIDES, "pack": {**OVERRIDES["pack"], **pack}})
     with in_process():
-        return build.build(with_inputs(chosen, [source]), folder / "build", RunOptions(1), print).path
+        return build.build(
+            with_inputs(chosen, [source]), folder / "build", RunOptions(1, hash_inputs=hashed), print
+        ).path
 
 
-def grow(build_: Path, source: Path) -> append.Appended:
-    """Append a file."""
+def grow(build_: Path, *sources: Path, hashed: bool = False) -> append.Appended:
+    """Append files and folders."""
     found = open_build(build_)
-    chosen = growing.pipeline_of(found, growing.sources_of(found, [source], {}), (), {})
+    chosen = growing.pipeline_of(found, growing.sources_of(found, sources, {}), (), {})
     with in_process():
-        return append.append(chosen, build_, RunOptions(1), print)
+        return append.append(chosen, build_, RunOptions(1, hash_inputs=hashed), print)
 
 
 def shrink(build_: Path, *names: str, strict: bool = False, dry_run: bool = False) -> remove.Removed:

@@ -19,10 +19,11 @@ from test_dedupe_command import jsonl
 from test_dedupe_stage import varied
 
 from mrprep.builddir import change
-from mrprep.builddir.layout import CHANGE, work_of
+from mrprep.builddir.layout import CHANGE, INPUTS, work_of
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.builddir.tables import CLUSTERS
 from mrprep.builddir.verify import damage
+from mrprep.cli.append import refuse_overwrite
 from mrprep.config import load_pipeline
 from mrprep.errors import MrprepError
 from mrprep.growing import options as growing
@@ -113,6 +114,65 @@ def test_again_it_adds_only_what_is_new_under_other_names(grown: Path, new: Path
     assert not list(damage(open_build(build)))
 
 
+def test_files_that_the_build_was_made_of_are_not_read_again(tmp_path: Path) -> None:
+    """Without dedupe all that is read again would be trained on twice."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    second.mkdir(parents=True)
+    first.mkdir()
+    build = built(first, OLD, "raw")
+    grow(build, jsonl(second / "two.jsonl", NEW[:2]))
+    grow(build, jsonl(second / "three.jsonl", NEW[2:4]))
+    before = hashes(build)
+    both = [first / "old.jsonl", second / "three.jsonl"]
+    for inputs in ([first / "old.jsonl"], [second], both, [tmp_path], [first], [tmp_path / "second/../first"]):
+        assert grow(build, *inputs).added is None, inputs
+    moved = shutil.copytree(second, tmp_path / "moved" / "second")
+    assert grow(build, moved).added is None
+    assert hashes(build) == before
+    shutil.rmtree(moved)
+    jsonl(second / "four.jsonl", NEW[4:])
+    found = grow(build, first, second)
+    assert found.held == 3 and found.added is not None
+    assert found.added.manifest["inputs"]["files"] == 1
+    assert [each["documents"]["kept"] for each in manifest(build)["ledger"]["additions"]] == [len(OLD), 2, 2, 2]
+    assert [source["name"] for source in manifest(build)["pipeline"]["source"]][3:] == ["second"]
+    assert not list(damage(open_build(build)))
+    assert grow(build, tmp_path).added is None
+    alike = Path(shutil.copytree(second, tmp_path / "other"))
+    assert grow(build, alike).added is not None, "files of one name, size and mtime in another folder are others"
+    os.utime(second / "four.jsonl", ns=(1, 1))
+    again = grow(build, second)
+    assert again.held == 2 and again.added is not None, "a file with another mtime is another file"
+
+
+def test_hashed_inputs_are_told_by_their_content(tmp_path: Path) -> None:
+    build = built(tmp_path, OLD, hashed=True)
+    os.utime(tmp_path / "old.jsonl", ns=(1, 1))
+    assert grow(build, tmp_path / "old.jsonl").added is None, "as it was built, not as it is added"
+    new = jsonl(tmp_path / "new.jsonl", [varied(30)])
+    size, mtime = new.stat().st_size, new.stat().st_mtime_ns
+    assert grow(build, new, hashed=True).added is not None
+    for number in (31, 32):
+        text = varied(number)[: len(varied(30))]
+        jsonl(new, [text + "x" * (len(varied(30)) - len(text))])
+        os.utime(new, ns=(mtime, mtime))
+        assert new.stat().st_size == size
+        added = grow(build, new, hashed=number == 31).added
+        assert added is not None, "as long and as old as the one before, but another text"
+    assert grow(build, new).added is None
+
+
+def test_of_a_build_that_knows_no_files_whole_sets_are_known(grown: Path, old: Path, new: Path, tmp_path: Path) -> None:
+    build = Path(shutil.copytree(grown, tmp_path / "build"))
+    run = json.loads((build / "run.json").read_text())
+    assert run.pop("marks")["files"]
+    (build / "run.json").write_text(json.dumps(run))
+    assert grow(build, old.parent / "old.jsonl").added is None
+    assert grow(build, new).added is None
+    found = grow(build, jsonl(tmp_path / "more.jsonl", [varied(60)]), new)
+    assert found.held == 0 and found.added is not None
+
+
 def test_who_resembles_what_an_earlier_build_holds_goes_for_that(tmp_path: Path) -> None:
     """Worked out by hand: rows 0 to 3 of a build (kept, for row 0, for row 7 of june, emptied), and 5 new ones."""
     columns = ("doc", "survivor", "against", "cluster", "kind", "jaccard", "share")
@@ -190,8 +250,34 @@ def test_its_own_options_are_not(old: Path) -> None:
     found = open_build(old)
     whole = load_pipeline("default", {"pack": {"seq": 64}, "shard": {"valid": 0.1, "shards": 9}})
     growing.refuse_other_options(found, growing.asked_of(whole))
+    growing.refuse_other_options(found, growing.asked_of(load_pipeline("default", {})))
     model = found.file(found.manifest["tokenizer"]["file"])
     growing.refuse_other_options(found, {"tokenize": {"model": model}, "pack": {"seq": 64}})
+
+
+def test_a_pipeline_file_asks_only_for_what_it_says(old: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.toml"
+    file.write_text("[pack]\nseq = 64\n[filter]\nmin_units = 5\n")
+    asked = growing.asked_of(load_pipeline(str(file), {}), [tmp_path / "evaluation.jsonl"])
+    assert asked == {
+        "": {},
+        "pack": {"seq": 64},
+        "filter": {"min_units": 5},
+        "decontaminate": {"files": (tmp_path / "evaluation.jsonl",)},
+    }
+    growing.refuse_other_options(open_build(old), growing.asked_of(load_pipeline(str(file), {})))
+    file.write_text("[pack]\npacking = 'bestfit'\n")
+    with pytest.raises(MrprepError, match=r'pack\.packing: "concat" -> "bestfit"'):
+        growing.refuse_other_options(open_build(old), growing.asked_of(load_pipeline(str(file), {})))
+
+
+def test_nothing_is_overwritten(old: Path, new: Path, tmp_path: Path) -> None:
+    build = Path(shutil.copytree(old, tmp_path / "build"))
+    done = mrprep("build", "--append", build, new, "--no-audit", "--overwrite")
+    assert done.returncode == 2 and "leave --overwrite out" in done.stderr
+    work_of(build).mkdir()
+    (work_of(build) / INPUTS).write_text("{}")
+    refuse_overwrite(build)  # there is unfinished work to start again
 
 
 class Stop(BaseException):

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import sentencepiece
+import xxhash
 from builds import hashes, mrprep
 from growing_builds import GIVEN, NEW, OLD, built, grow, manifest, shrink
 from test_dedupe_command import jsonl
@@ -21,6 +23,7 @@ from mrprep.building import change
 from mrprep.building import remove as removing
 from mrprep.errors import MrprepError
 from mrprep.growing.listed import read_list
+from mrprep.growing.removed_texts import FindUnit, find_part, text_hashes
 from mrprep.growing.verdicts import REMOVED_ON_REQUEST
 from mrprep.interop import library
 from mrprep.mindrecord.read import stored_batches
@@ -143,12 +146,75 @@ def test_copies_and_what_was_left_out_for_it_go_too(build: Path) -> None:
     assert not list(damage(open_build(build)))
 
 
-def test_what_was_removed_can_come_again_and_resembles_nothing(build: Path) -> None:
+def test_what_was_removed_resembles_nothing(build: Path) -> None:
     shrink(build, "old.jsonl:13", "old.jsonl:3")
-    grow(build, jsonl(build.parent / "again.jsonl", [varied(1), varied(2), varied(5)]))
+    grow(build, jsonl(build.parent / "again.jsonl", [varied(1) + " anew", varied(2) + " anew", varied(5)]))
     books = manifest(build)["ledger"]["additions"][-1]["documents"]
     assert (books["kept"], books["duplicates"]) == (2, 1)
     assert not list(damage(open_build(build)))
+
+
+@pytest.mark.parametrize("pipeline", ["default", "raw"])
+def test_a_removed_text_does_not_come_again_from_another_file(pipeline: str, tmp_path: Path) -> None:
+    build = built(tmp_path, OLD, pipeline)
+    shrink(build, "old.jsonl:4")
+    shrink(build, "old.jsonl:6", "old.jsonl:9")
+    gone = [varied(3), varied(5), varied(8)]
+    again = jsonl(tmp_path / "again.jsonl", [gone[0], varied(30), gone[1], varied(31), varied(3)[:-1], gone[2]])
+    grow(build, again)
+    books = manifest(build)["ledger"]["additions"][-1]["documents"]
+    assert (books["dropped"], books["duplicates"], books["kept"]) == (3, 0, 3)
+    assert {document.text for document in library.open_build(build).documents()} & {*gone} == set()
+    for path in (build / "text").iterdir():
+        assert not {*pq.read_table(path)["text"].to_pylist()} & {*gone}
+    for name in manifest(build)["text"]["dropped"]:
+        assert not any(pq.read_table(build / name)["excerpt"].to_pylist())
+    assert "remove    dropped: on-request (its text was removed from this build)" in explain(
+        open_build(build), "again.jsonl:3"
+    )
+    assert "tokens" in explain(open_build(build), "again.jsonl:2")
+    assert not list(damage(open_build(build)))
+    with pytest.raises(MrprepError, match=r"no document is left to build from: 1 records .* on-request 1"):
+        grow(build, jsonl(tmp_path / "more.jsonl", [gone[0]]))
+
+
+def test_texts_are_known_by_the_hash_of_all_their_pieces(tmp_path: Path) -> None:
+    rows = [(5, "ab"), (5, ""), (5, "c"), (7, ""), (9, "的abc"), (2, "abc")]
+    table = pa.table({"id": pa.array([i for i, _ in rows], pa.uint64()), "text": [text for _, text in rows]})
+    pq.write_table(table, tmp_path / "text.parquet", row_group_size=2)
+    ids, hashes = text_hashes(tmp_path / "text.parquet")
+    wanted = [(5, "abc"), (7, ""), (9, "的abc"), (2, "abc")]
+    assert ids.tolist() == [number for number, _ in wanted]
+    found = [int(high) << 64 | int(low) for high, low in hashes.tolist()]
+    assert found == [xxhash.xxh3_128_intdigest(text.encode()) for _, text in wanted]
+    half = np.array([[hashes[2, 0], 1]], "<u8")
+    np.save(tmp_path / "removed.npy", np.concatenate([hashes[[0]], half]))
+    find_part(FindUnit(tmp_path, tmp_path / "removed.npy"), tmp_path)
+    assert np.load(tmp_path / "found.npy").tolist() == [5, 2]
+
+
+def test_the_files_it_was_removed_from_do_not_bring_it_back(whole: Path, build: Path) -> None:
+    shrink(build, "old.jsonl:4", "new.jsonl:2")
+    before = hashes(build)
+    assert grow(build, whole.parent / "old.jsonl").added is None
+    assert grow(build, whole.parent / "new.jsonl", whole.parent / "old.jsonl").added is None
+    assert hashes(build) == before
+    jsonl(build.parent / "more.jsonl", [varied(70)])
+    found = grow(build, build.parent / "more.jsonl", whole.parent / "old.jsonl")
+    assert (found.held, manifest(build)["ledger"]["additions"][-1]["documents"]["kept"]) == (1, 1)
+    texts = {document.text for document in library.open_build(build).documents()}
+    assert not texts & {varied(3), NEW[1]} and varied(70) in texts
+
+
+def test_documents_of_one_path_are_told_apart_by_their_sources(build: Path) -> None:
+    for name in ("b", "ab"):
+        (build.parent / name).mkdir()
+        grow(build, jsonl(build.parent / name / "x.jsonl", [varied(80 + len(name))]).parent)
+    with pytest.raises(MrprepError, match=r"holds 2 documents: name one of them \(\w{16} ab/x\.jsonl:1, \w{16} b/x\.j"):
+        explain(open_build(build), "x.jsonl:1")
+    assert find_document(open_build(build), "b/x.jsonl:1")[0].source == "b"
+    assert shrink(build, "ab/x.jsonl:1").listed.named == 1
+    assert find_document(open_build(build), "x.jsonl:1")[0].source == "b"
 
 
 def test_a_shard_of_which_nothing_is_left_goes_and_train_never_does(build: Path) -> None:
@@ -168,12 +234,14 @@ def test_a_shard_of_which_nothing_is_left_goes_and_train_never_does(build: Path)
 
 def test_names_that_mean_nothing_are_told(build: Path) -> None:
     before = hashes(build)
-    with pytest.raises(MrprepError, match="nothing was removed"):
+    with pytest.raises(MrprepError, match=r": nothing was removed \(--strict\): name a"):
         shrink(build, "0000000000000001", "old.jsonl:1", strict=True)
     would = shrink(build, "0000000000000001", "nowhere.txt", "old.jsonl:1", dry_run=True)
     assert len(would.shards) == 1
     assert would.listed.missing == ("0000000000000001", "'nowhere.txt'")
-    with pytest.raises(MrprepError, match=r"2 listed names mean no .*: 0000000000000001; 'x.jsonl:1': nothing was"):
+    with pytest.raises(
+        MrprepError, match=r"2 listed names mean no .*: 0000000000000001; 'x.jsonl:1': nothing was removed, as no"
+    ):
         shrink(build, "0000000000000001", "x.jsonl:1")
     assert hashes(build) == before
 
@@ -267,7 +335,7 @@ def test_other_packings_and_layouts_and_no_dedupe(pack: dict[str, str], tmp_path
     left = [document.text for document in library.open_build(build).documents()]
     assert left == [text for at, text in enumerate(texts) if at not in (2, 6)]
     assert not list(damage(open_build(build)))
-    grow(build, jsonl(tmp_path / "more.jsonl", [varied(50), POEM]))
+    grow(build, jsonl(tmp_path / "more.jsonl", [varied(50), POEM, varied(51)]))  # the one that went, goes
     assert len(list(library.open_build(build).documents())) == len(texts)
     model = sentencepiece.SentencePieceProcessor(model_file=str(build / "tokenizer/tokenizer.model"))
     decoded = ""

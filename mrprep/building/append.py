@@ -1,5 +1,6 @@
 """`mrprep build --append`: new documents into a finished build, whose shards stay as they are."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -18,12 +19,14 @@ from mrprep.config import Pipeline
 from mrprep.engine.fingerprint import fingerprint
 from mrprep.engine.work import Work
 from mrprep.growing.books import next_number, with_addition
+from mrprep.growing.held import held
 from mrprep.growing.options import new_sources
 from mrprep.growing.verdicts import OURS, JoinUnit, join_unit
 from mrprep.places import shard_places
-from mrprep.plan import Plan, plan
+from mrprep.plan import Plan, plan, without
 from mrprep.printable import printable
-from mrprep.request import Request, RunOptions, clear, settle_work
+from mrprep.request import ADDITION, Request, RunOptions, clear, settle_work
+from mrprep.sources.source import Source
 from mrprep.stages.shard import Beside
 
 JOIN_VERSION = 1
@@ -36,6 +39,8 @@ class Appended:
     build: Build
     added: Build | None
     """The addition alone: its books, as if it were a build; None where the build held these inputs already."""
+    held: int
+    """Files that were not read, as the build holds them already."""
 
 
 def append(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Appended:
@@ -52,44 +57,56 @@ def append(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Appe
     with locked(home):
         settle(out)
         build = whole(out)
-        pipeline = pipeline.model_copy(update={"source": new_sources(build, pipeline.source)})
-        found = plan(pipeline.source, out, strict=options.strict)
-        request = _request(pipeline, found, build, options)
-        inputs = fingerprint("", "inputs", {"files": list(request.inputs.values())})
-        if any(change.get("inputs") == inputs for change in build.manifest.get("changes", ())):
+        found = planned(pipeline.source, build, options)
+        if not found.files:
             say(f"{printable(str(out))} holds these inputs already")
             clear(home)
-            return Appended(build, None)
+            return Appended(build, None, len(found.held))
+        pipeline = pipeline.model_copy(update={"source": tuple(listing.source for listing in found.listings)})
+        request = _request(pipeline, found, build, options)
         settle_work(request, home, overwrite=options.overwrite, say=say)
-        make = partial(_append, request, found, build, inputs, options)
+        make = partial(_append, request, found, build, options)
         appended = worked(request, found, home, options, say, make)
         if not options.keep_work:
             clear(home)
     return appended
 
 
+def planned(sources: Sequence[Source], build: Build, options: RunOptions) -> Plan:
+    """List what of some sources a build does not hold yet, under names of sources that it does not have.
+
+    Raises:
+        MrprepError: the inputs do not allow it.
+    """
+    found = plan(new_sources(build, sources), build.path, strict=options.strict)
+    names = [source.name for source in sources]
+    return without(found, held(build, found, names, hashed=options.hash_inputs))
+
+
 def _request(pipeline: Pipeline, found: Plan, build: Build, options: RunOptions) -> Request:
     """Return the request of an addition: the build counts as the first of the earlier ones that hold documents."""
     compared = "dedupe" in pipeline.stages
     whole = pipeline.model_copy(update={"against": (build.path, *pipeline.against) if compared else ()})
-    request = Request.of(whole, found, options, form="addition")
+    request = Request.of(whole, found, options, form=ADDITION)
     names = [OURS, *(each["name"] for each in build.manifest["pipeline"]["against"])]
     earlier = tuple(replace(each, name=name) for each, name in zip(request.earlier, names, strict=False))
     return replace(request, pipeline=pipeline, earlier=earlier)
 
 
-def _append(request: Request, found: Plan, build: Build, inputs: str, options: RunOptions, work: Work) -> Appended:
+def _append(request: Request, found: Plan, build: Build, options: RunOptions, work: Work) -> Appended:
     pipeline = request.pipeline
-    texts = _joined(read_texts(work, request, found, options), build, work)
+    removed = build.file(layout.REMOVED) if build.holds(layout.REMOVED) else None
+    texts = _joined(read_texts(work, request, found, options, removed), build, work)
     vocabulary = vocabulary_of(work, pipeline, texts.parts, texts.verdict)
     tokens = tokenized(work, pipeline, texts.parts, texts.verdict, vocabulary)
     split, shards = sharded(work, pipeline, tokens, vocabulary, _beside(build))
     results = Results(texts, vocabulary, tokens, split, shards)
     said = facts(request, found, results)
+    inputs = fingerprint("", "inputs", {"files": list(request.inputs.values())})
     manifest = with_addition(build, said, inputs)
     places = {name: file for name, file in shard_places(results) if not name.startswith(f"{layout.TOKENIZER}/")}
-    grown = changed(build, manifest, places, options, work)
-    return Appended(grown, Build(build.path, {**said, "files": {}}))
+    grown = changed(build, manifest, places, options, work, marks=request.marks)
+    return Appended(grown, Build(build.path, {**said, "files": {}}), len(found.held))
 
 
 def _joined(texts: Texts, build: Build, work: Work) -> Texts:

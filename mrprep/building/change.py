@@ -15,8 +15,10 @@ from mrprep.engine.work import Work
 from mrprep.errors import MrprepError
 from mrprep.finish import digests, run_facts
 from mrprep.growing.books import generation
+from mrprep.growing.held import run_of
 from mrprep.printable import printable
 from mrprep.request import RunOptions
+from mrprep.sources.marks import Marks
 from mrprep.summary import summary
 
 
@@ -43,6 +45,7 @@ def changed(
     options: RunOptions,
     work: Work,
     gone: Collection[str] = (),
+    marks: Marks | None = None,
 ) -> Build:
     """Make a build the one that a manifest describes.
 
@@ -53,6 +56,7 @@ def changed(
         options: how it is run.
         work: that has made the files.
         gone: names of further files of the build that the new one has not.
+        marks: of the files that come to those that the build was made of.
 
     Raises:
         BugError: the ledger does not add up; the build stays as it was.
@@ -67,6 +71,8 @@ def changed(
     old = {*gone, *(build.name(name) for name in taken)}
     files = {name: record for name, record in build.files.items() if name not in old} | digests(work, new)
     renamed = {**build.manifest.get("renamed", {}), **taken}
-    run = orjson.loads(build.file(layout.RUN).read_bytes()) if build.file(layout.RUN).is_file() else {}
+    run = run_of(build)
+    if marks is not None:
+        run["marks"] = (Marks.read(run.get("marks", {})) | marks).record()
     change = Change({**manifest, "files": files, "renamed": renamed}, new, run | run_facts(options, work))
     return apply(build, change, copy=options.keep_work)

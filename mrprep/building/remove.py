@@ -106,10 +106,10 @@ def _refuse_missing(build: Build, listed: Listed, *, strict: bool) -> None:
         return
     count = len(listed.missing)
     some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if count > _SHOWN else "")
-    how = "(--strict)" if listed.ids.size else "as no line means a document"
+    how = " (--strict)" if listed.ids.size else ", as no line means a document"
     raise MrprepError(
         f"{count:,} listed {'name means' if count == 1 else 'names mean'} no document of "
-        f"{printable(str(build.path))}{on_request(build)}: {some}: nothing was removed, {how}: {ADVICE}"
+        f"{printable(str(build.path))}{on_request(build)}: {some}: nothing was removed{how}: {ADVICE}"
     )
 
 
@@ -131,6 +131,7 @@ def _removed(
     manifest["text"], files = _text(build, dict(zip(numbers, cleaned, strict=True)), gone)
     places |= files
     places |= _dedupe_tables(build, listed, verdict, work.path)
+    places[layout.REMOVED] = _removed_texts(build, cleaned, work.path / "removed.npy")
     said = {number for each in facts for number in each.facts["quoted"]}
     manifest["examples"], reports = without_quotes(build, quotes, said, work.path)
     return changed(build, manifest, {**places, **reports}, options, work, gone)
@@ -163,6 +164,14 @@ def _dedupe_tables(build: Build, listed: Listed, verdict: I64, folder: Path) -> 
                 stays = pc.invert(pc.is_in(batch["doc"], gone))
                 writer.write_table(pa.Table.from_batches([batch.filter(stays)], CLUSTERS))
     return places
+
+
+def _removed_texts(build: Build, cleaned: Sequence[Path], path: Path) -> Path:
+    """Write the hashes of all texts that were ever removed from a build: uint64[n, 2], in order, each once."""
+    before = [np.load(build.file(layout.REMOVED))] if build.holds(layout.REMOVED) else []
+    hashes = np.concatenate([*before, *(np.load(each / "removed.npy") for each in cleaned)])
+    np.save(path, np.unique(hashes, axis=0))
+    return path
 
 
 def _cleaned(build: Build, listed: Listed, quotes: Quotes, work: Work) -> tuple[list[int], list[Path]]:

@@ -17,7 +17,8 @@ from mrprep.config import Pipeline
 from mrprep.engine.ledger import added
 from mrprep.engine.work import Work
 from mrprep.errors import MrprepError
-from mrprep.plan import Plan, listed
+from mrprep.growing.removed_texts import leave_out
+from mrprep.plan import Plan, listed_again
 from mrprep.printable import file_name, printable
 from mrprep.request import Request, RunOptions, changed, refuse_changed
 from mrprep.sources.spans import Span, ranges, to_count, with_first_lines
@@ -25,32 +26,43 @@ from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, ow
 from mrprep.stages import filter as filtering
 
 
-def read_texts(work: Work, request: Request, found: Plan, options: RunOptions) -> Texts:
-    """Run the phases up to dedupe; while that is at work, the inputs are listed again: none may have changed."""
+def read_texts(work: Work, request: Request, found: Plan, options: RunOptions, removed: Path | None = None) -> Texts:
+    """Run the phases up to dedupe; while that is at work, the inputs are listed again: none may have changed.
+
+    Args:
+        work: runs the phases.
+        request: what is asked for.
+        found: the inputs.
+        options: how it is run.
+        removed: hashes of texts that are left out, if there are such (`growing.removed_texts`).
+    """
     pipeline = request.pipeline
     evaluation, told = _evaluation(work, pipeline)
     parts = _read(work, request, found, evaluation, strict=options.strict)
     with ThreadPoolExecutor(1) as beside:
-        look = beside.submit(lambda: changed(request, listed(pipeline.source), hashed=options.hash_inputs))
+        look = beside.submit(lambda: changed(request, listed_again(found), hashed=options.hash_inputs))
         try:
-            return _kept(work, request, parts, told)
+            return _kept(work, request, parts, told, removed)
         finally:
             refuse_changed(look.result(), work.path.parent)
 
 
-def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str, int]) -> Texts:
+def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str, int], removed: Path | None) -> Texts:
     """Run the phases from the texts that were read to those that are kept."""
     pipeline = request.pipeline
     names = [source.name for source in pipeline.source]
     refuse_none_left(parts)
     parts = _rewritten(work, pipeline, parts, names)
+    if removed is not None:
+        parts = leave_out(work, parts, removed, pipeline.dedupe if "dedupe" in pipeline.stages else None)
+        refuse_none_left(parts)
     if "dedupe" not in pipeline.stages:
         return Texts(parts, None, told)
     held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
-    removed = dedupe.run(work, parts, pipeline.dedupe, names, held)
+    duplicates = dedupe.run(work, parts, pipeline.dedupe, names, held)
     for phase in dedupe.PHASES:
         work.spare(phase, dedupe.SPARE, dedupe.PHASES)
-    return Texts(parts, removed, told)
+    return Texts(parts, duplicates, told)
 
 
 def _evaluation(work: Work, pipeline: Pipeline) -> tuple[Path | None, dict[str, int]]:

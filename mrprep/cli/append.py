@@ -22,6 +22,24 @@ def refuse_placed(out: str | None, work: Path | None, against: Sequence[Path] | 
         raise UsageError("--append compares with its build and what that was compared with: leave --against out")
 
 
+def refuse_overwrite(place: Path) -> None:
+    """Refuse ``--overwrite`` where there is no unfinished work to start again.
+
+    Raises:
+        UsageError: so it is.
+    """
+    from mrprep.builddir.layout import INPUTS, work_of
+    from mrprep.errors import UsageError
+    from mrprep.printable import printable
+
+    home = work_of(place)
+    if not (home / INPUTS).is_file():
+        raise UsageError(
+            f"--append replaces nothing, and {printable(str(home))} holds no unfinished work on other inputs to start "
+            "again: leave --overwrite out"
+        )
+
+
 def add(
     place: Path,
     inputs: Sequence[str],
@@ -46,35 +64,37 @@ def add(
         dry_run: write nothing.
     """
     from mrprep.builddir.manifest import open_build
-    from mrprep.building.append import append
+    from mrprep.building.append import append, planned
     from mrprep.cli.short_audit import print_audit
     from mrprep.cli.terminal import say
-    from mrprep.config import decontaminated, load_pipeline
+    from mrprep.config import load_pipeline
     from mrprep.errors import UsageError
     from mrprep.growing import options as growing
 
     build = open_build(place)
+    if options.overwrite:
+        refuse_overwrite(place)
     sources = growing.sources_of(build, inputs, overrides["input"])
     if file is None:
         asked: dict[str, Mapping[str, Any]] = {table: values for table, values in overrides.items() if table != "input"}
         if evaluation:
             asked["decontaminate"] = {"files": tuple(evaluation)}
     else:
-        given = decontaminated(load_pipeline(file, overrides), evaluation)
-        asked = {**growing.asked_of(given)}
-        sources, evaluation = sources or given.source, given.decontaminate.files
+        given = load_pipeline(file, overrides)
+        asked = {**growing.asked_of(given, evaluation)}
+        sources, evaluation = sources or given.source, evaluation or given.decontaminate.files
     if not sources:
         raise UsageError("name an INPUT to append, or a --pipeline that has a [[source]]")
     growing.refuse_itself(build, sources)
-    growing.refuse_other_options(build, asked)
     growing.refuse_without_evaluation(build, evaluation)
+    growing.refuse_other_options(build, asked)
     chosen = growing.pipeline_of(build, sources, evaluation, overrides["shard"])
     if file is not None:
         chosen = chosen.model_copy(update={"code": given.code})
     if dry_run:
         from mrprep.dryrun import describe
 
-        print(describe(chosen, place))
+        print(describe(chosen, place, found=planned(chosen.source, build, options)))
         return
     appended = append(chosen, place, options, say)
     print("\n".join(_said(appended)))
@@ -84,10 +104,13 @@ def add(
 
 def _said(appended: Any) -> Any:
     """Yield the lines on an addition alone, and what the build has come to."""
+    from mrprep.growing.held import files_held
     from mrprep.printable import printable
     from mrprep.summary import text_summary
 
     added = appended.added
+    if added is not None and appended.held:
+        yield f"held        {files_held(appended.held)}, and {'was' if appended.held == 1 else 'were'} not read again"
     if added is not None and added.manifest["splits"]:
         yield text_summary(added)
     elif added is not None:

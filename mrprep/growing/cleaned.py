@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mrprep.builddir.tables import DROPPED, HITS, TEXT
+from mrprep.growing.removed_texts import text_hashes
 from mrprep.order import I64, U64
 from mrprep.printable import printable
 
@@ -36,11 +37,15 @@ class CleanUnit:
 def clean_unit(unit: CleanUnit, out: Path) -> None:
     """Write what changes: ``text.parquet``, ``dropped.parquet``, ``hits.parquet``, the sketch, and ``facts.json``.
 
+    Of the texts that go there is ``removed.npy``: XXH3-128, uint64[n, 2].
+
     ``facts.json``: ``rows`` (place, id, source, bytes of each emptied row), ``dropped`` (how many documents that map
     stages had left out), ``quoted`` (numbers of the excerpts that stand in a text that goes).
     """
     quoted: set[int] = set()
     rows = _clean_text(unit, out, quoted) if unit.rows.size else []
+    ids, hashes = text_hashes(unit.text)
+    np.save(out / "removed.npy", hashes[np.isin(ids, unit.ids)])
     dropped = _without(unit.dropped, unit.ids, DROPPED, out / "dropped.parquet")
     if unit.hits is not None:
         _without(unit.hits, unit.ids, HITS, out / "hits.parquet")

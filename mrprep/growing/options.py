@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from mrprep.builddir.layout import RUN
 from mrprep.builddir.manifest import Build
-from mrprep.config import Pipeline, command_line_sources
+from mrprep.config import Pipeline, command_line_sources, decontaminated
 from mrprep.engine.fingerprint import changes
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
@@ -138,11 +138,16 @@ def _plain(table: str, values: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def asked_of(pipeline: Pipeline) -> dict[str, dict[str, Any]]:
-    """Return all that a pipeline file asks for; its sources, and a vocabulary that it leaves open, are not among it."""
-    whole = pipeline.model_dump(exclude={"input", "source", "against", "code"})
+def asked_of(pipeline: Pipeline, evaluation: Sequence[Path] = ()) -> dict[str, dict[str, Any]]:
+    """Return what a pipeline file, and flags laid over it, ask for; what they leave to defaults is no wish.
+
+    Its sources, and a vocabulary that it leaves open, are not among it. ``evaluation``: sets that were given beside it.
+    """
+    left = {"input", "source", "against", "code"} | ({"stages"} - pipeline.model_fields_set)
+    whole = decontaminated(pipeline, evaluation).model_dump(exclude=left, exclude_unset=True)
     tables = {key: value for key, value in whole.items() if isinstance(value, dict)}
-    tables["tokenize"] = {k: v for k, v in tables["tokenize"].items() if k not in ("model", "vocab_size") or v}
+    if "tokenize" in tables:
+        tables["tokenize"] = {k: v for k, v in tables["tokenize"].items() if k not in ("model", "vocab_size") or v}
     return {"": {key: value for key, value in whole.items() if key not in tables}, **tables}
 
 

@@ -22,7 +22,7 @@ _LISTED = 10
 def find_document(build: Build, name: str) -> list[Found]:
     """Return the pieces of the document that ``name`` means: an id, a file with one document, or file:line.
 
-    A file is named by its path within the source, or by any longer path that ends in it.
+    A file is named by its path within the source, or by any longer path that ends in it, such as ``source/path``.
 
     Raises:
         MrprepError: nothing, or more than one document, goes by that name; the message lists some.
@@ -76,7 +76,7 @@ def _matching_path(build: Build, wanted: bytes) -> list[Found]:
     found = [
         each for base, table in documents(build) for each in found_rows(base, table, _has_path(table["path"], wanted))
     ]
-    return [f for f in found if wanted.endswith(os.fsencode(f.source) + b"/" + f.path)] or found
+    return [f for f in found if (b"/" + wanted).endswith(b"/%s/%s" % (os.fsencode(f.source), f.path))] or found
 
 
 def _has_path(column: pa.ChunkedArray, wanted: bytes) -> Mask:
@@ -101,7 +101,8 @@ def _at_line(found: list[Found], line: int) -> list[Found]:
 def _pieces(found: list[Found], name: str) -> list[Found]:
     firsts = sorted({f.id: f for f in reversed(found)}.values(), key=lambda f: (f.path, f.line, f.source))
     if len(firsts) > 1:
-        some = ", ".join(f"{f.id:016x} {f.place}" for f in firsts[:_LISTED])
+        above = len({f.source for f in firsts}) > 1
+        some = ", ".join(f"{f.id:016x} {f'{printable(f.source)}/' if above else ''}{f.place}" for f in firsts[:_LISTED])
         more = ", …" if len(firsts) > _LISTED else ""
         raise MrprepError(f"{printable(name)!r} holds {len(firsts)} documents: name one of them ({some}{more})")
     return sorted(found, key=lambda f: f.piece)

@@ -1,6 +1,7 @@
 """What each stage did with one document, in words."""
 
 from collections.abc import Iterator
+from itertools import takewhile
 
 from mrprep.builddir.manifest import Build
 from mrprep.printable import printable
@@ -40,7 +41,8 @@ def _left_out(build: Build, found: Found) -> Iterator[str]:
         yield f"read      not a document: {found.reason} ({printable(found.detail)})"
         return
     stages = build.manifest["pipeline"]["stages"]
-    yield from (f"{stage:<9} passed" for stage in stages[: stages.index(found.stage)])
+    before = takewhile(lambda stage: stage not in (found.stage, "dedupe", "tokenize"), stages)
+    yield from (f"{stage:<9} passed" for stage in before)
     detail = f" ({printable(found.detail)})" if found.detail else ""
     yield f"{found.stage:<9} dropped: {found.reason}{detail}"
     if found.excerpt:

@@ -264,6 +264,11 @@ def test_what_is_left_of_a_pdf_without_its_glyphs_is_dropped() -> None:
     assert (dropped.reason, dropped.detail.startswith(f"{60 / (60 + len(ENGLISH)):.1%}")) == ("hollow", True)
 
 
+def test_lines_of_nothing_but_bars_are_no_pieces_between_them() -> None:
+    assert judged("» » » »\n" * 30) == "symbols"
+    assert judged("home » news » sport » more\n" * 5 + "» » » »\n" * 8) == "menu"
+
+
 def test_unassigned_characters_of_the_last_planes_are_garbage() -> None:
     text = "".join(a + chr(0xE0200 + 7 * n) for n, a in enumerate(ENGLISH))
     (dropped,) = filter_documents([Document(PLACE, text)], Options())

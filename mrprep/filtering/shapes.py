@@ -126,7 +126,7 @@ def _barred(profile: Profile, most: float) -> Complaint | None:
     inside = [[part for part in parts if part] for parts in barred if len(parts) >= 3]
     longest = _SHORT_WIDE if profile.wide * 2 > profile.inked else _SHORT
     pieces = count = 0
-    for parts in inside:
+    for parts in filter(None, inside):
         short = [part for part in parts if len(part) <= longest and part[-1] not in _ENDS]
         pieces += len(short)
         row = (

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import psutil
@@ -61,6 +62,21 @@ def test_killed_in_a_phase_it_goes_on_and_ends_with_the_same_bytes(
     assert hashes(out) == hashes(undisturbed)
     assert all(phases(out)[name] == (phases(out)[name][0],) * 2 for name in before if name in phases(out))
     assert not work_of(out).exists()
+
+
+def test_sigterm_stops_as_ctrl_c_does_with_143(tmp_path: Path) -> None:
+    command = [*COMMAND, "build", str(CORPUS), "--out", str(tmp_path / "out"), "--pipeline", "raw"]
+    running = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    while not (work_of(tmp_path / "out") / "phases" / "read").is_dir():
+        assert running.poll() is None
+        time.sleep(0.002)
+    running.terminate()
+    said = running.communicate(timeout=60)[1]
+    assert running.returncode == 143, said
+    assert said.endswith("mrprep: stopped; the same command goes on from here\n")
+    assert "Traceback" not in said
+    alive = subprocess.run(["ps", "axo", "args"], capture_output=True, text=True, check=True).stdout
+    assert str(tmp_path) not in alive
 
 
 def test_ctrl_c_ends_with_130_and_leaves_no_process(undisturbed: Path, tmp_path: Path) -> None:

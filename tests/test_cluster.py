@@ -193,7 +193,10 @@ def ours(mark: str) -> list[psutil.Process]:
     return found
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGKILL: -9}
+
+
+@pytest.mark.parametrize("number", list(CODES))
 def test_a_stopped_build_leaves_no_ray(number: signal.Signals, source: Path, alone: Path, tmp_path: Path) -> None:
     out, temporary = tmp_path / "out", tmp_path / "t"
     temporary.mkdir()
@@ -207,9 +210,11 @@ def test_a_stopped_build_leaves_no_ray(number: signal.Signals, source: Path, alo
     assert listening <= {"127.0.0.1", "::1", "::ffff:127.0.0.1"}, "loopback alone"
     process.send_signal(number)
     _, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == (130 if number == signal.SIGINT else -number), said
+    assert process.returncode == CODES[number], said
     wait_for(lambda: not ours(str(tmp_path)), PATIENCE)
-    if number == signal.SIGINT:
+    if number != signal.SIGKILL:
+        assert said.endswith("stopped; the same command goes on from here\n")
+        assert "Traceback" not in said and "SIGTERM received" not in said
         assert not list(Path(environment["TMPDIR"]).iterdir())
     build(source, out, *OPTIONS)
     assert hashes(out) == hashes(alone)
@@ -252,6 +257,33 @@ def small() -> Iterator[Cluster]:
         cluster = Cluster(Terms(None, 2, versions([PYTHON, "mrprep"]), {}), print)
         yield cluster
         cluster.close()
+
+
+def kill_own(name: str) -> None:
+    """Kill a process of the Ray that this process has started."""
+    (found,) = (child for child in psutil.Process().children() if Path(child.cmdline()[0]).name == name)
+    found.kill()
+    found.wait()
+
+
+@pytest.mark.parametrize("name", ["raylet", "gcs_server"])
+def test_a_ray_of_our_own_that_breaks_is_started_anew_or_ends_the_build(name: str, tmp_path: Path) -> None:
+    said: list[str] = []
+    with in_environment(ENV):
+        cluster = Cluster(Terms(None, 1, {}, {}), said.append)
+        calls = [(touch, (tmp_path / str(i),)) for i in range(4)]
+        with contextlib.closing(cluster):
+            running = cluster.run(calls, [""] * 4)
+            done = [next(running)]
+            kill_own(name)
+            done += running
+            assert sorted({index for index, _ in done}) == [0, 1, 2, 3]
+            assert "ray: it broke, and is started anew; what was under way is done again" in said
+            cluster._left = 0  # as after one more
+            kill_own(name)
+            with pytest.raises(MrprepError, match=r"the Ray on this machine broke 3 times .*the same command again"):
+                list(cluster.run(calls, [""] * 4))
+    assert not [child for child in psutil.Process().children() if Path(child.name()).name == name]
 
 
 def test_every_call_runs_once(small: Cluster, tmp_path: Path) -> None:

@@ -2,8 +2,11 @@
 
 import errno
 import os
+import signal
 import sys
+import threading
 import traceback
+from types import FrameType
 from typing import NoReturn
 
 import typer
@@ -48,8 +51,10 @@ _ADVICE = {
 }
 """What to do about an error of the system that is not ours."""
 
-_INTERRUPTED = 130
-"""Exit code after Ctrl-C."""
+_INTERRUPTED, _TERMINATED = 130, 143
+"""Exit codes after Ctrl-C and SIGTERM."""
+_terminated = threading.Event()
+"""Whether SIGTERM came. It interrupts as Ctrl-C does: Ray lets no other exception of a signal through."""
 _AT_ONCE = ("export", "vocab", "weights")
 """Commands whose output appears whole, by one rename: of one that was stopped nothing is kept."""
 
@@ -91,8 +96,14 @@ def _version(version: bool = typer.Option(False, "--version", help="Print the ve
 
 
 def main() -> NoReturn:
-    """Run the command line; exit with 0, 1 (a user's mistake), 2 (usage), 3 (a bug), 4 (audit failed) or 130."""
+    """Run the command line; exit with 0, 1 (a user's mistake), 2 (usage), 3 (a bug), 4 (audit failed), 130 or 143."""
+    signal.signal(signal.SIGTERM, _terminate)
     sys.exit(run(sys.argv[1:]))
+
+
+def _terminate(number: int, frame: FrameType | None) -> NoReturn:  # noqa: ARG001
+    _terminated.set()
+    raise KeyboardInterrupt
 
 
 def run(arguments: list[str]) -> int:
@@ -110,7 +121,7 @@ def run(arguments: list[str]) -> int:
 
 def _stopped(arguments: list[str]) -> int:
     kept = "nothing was written" if arguments[0] in _AT_ONCE else "the same command goes on from here"
-    return _fail(f"stopped; {kept}", _INTERRUPTED)
+    return _fail(f"stopped; {kept}", _TERMINATED if _terminated.is_set() else _INTERRUPTED)
 
 
 def _code(error: BaseException) -> int:

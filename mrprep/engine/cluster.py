@@ -8,11 +8,14 @@ lost costs the units it was at, which others do again.
 import os
 import pickle
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,7 +32,9 @@ _LOOK = 5.0
 """Seconds between two looks at who is there."""
 _LONGEST_GOODBYE = 20.0
 _STARTS = 3
-"""How often a Ray of our own is started: Ray gives up when a busy machine takes 30 s for it."""
+"""How often a Ray of our own is started: Ray gives up when a busy machine takes 30 s for it, or breaks."""
+_VITAL = ("raylet", "gcs_server")
+"""Processes of a Ray, as it calls them, that it does not start again itself."""
 _LOOPBACK = "127.0.0.1"
 _ONE_MACHINE = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 """Has Ray, on Linux too, listen to 127.0.0.1 alone; else it takes that for the address the machine has outside."""
@@ -63,6 +68,7 @@ class Cluster:
         self._processors = 1
         self._looked = 0.0
         self._flying: dict[Any, int] = {}
+        self._left = 1 if terms.address else _STARTS
 
     def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:  # noqa: D102
         waiting = deque(range(len(calls)))
@@ -74,6 +80,10 @@ class Cluster:
                 index = waiting.popleft()
                 self._flying[self._submit(calls[index])] = index
             done, _ = self._ray.wait(list(self._flying), timeout=_LOOK)
+            if self._broken():
+                waiting.extendleft(self._flying.values())
+                self._start_anew()
+                continue
             for reference in done:
                 index = self._flying.pop(reference)
                 death, result = self._outcome(reference)
@@ -92,7 +102,8 @@ class Cluster:
         """
         self._flying.clear()
         if self._ray is not None:
-            self._ray.shutdown()
+            with _own_sigterm():
+                self._ray.shutdown()
             self._ray = None
         if self._folder:
             _delete(self._folder)
@@ -115,22 +126,47 @@ class Cluster:
         if self._terms.address:
             _refuse_silent(self._terms.address)
         ray.cloudpickle.register_pickle_by_value(node)
-        self._init(ray)
         self._ray = ray
+        self._init(ray)
         self._remote = ray.remote(max_retries=0)(node.call_here)
         self._look()
         self._compare()
 
+    def _broken(self) -> bool:
+        """Return whether a Ray of our own has lost a process without which it never ends a call."""
+        if self._terms.address:
+            return False
+        node = self._ray._private.worker._global_node
+        return any(kind in _VITAL for kind, _ in node.dead_processes())
+
+    def _start_anew(self) -> None:
+        """Start a Ray of our own in place of a broken one.
+
+        Raises:
+            MrprepError: it was started too often before.
+        """
+        if not self._left:
+            raise MrprepError(
+                f"the Ray on this machine broke {_STARTS} times (its processes were killed, as when memory runs out): "
+                "give fewer --jobs, or leave out --executor ray, and run the same command again"
+            )
+        self._say("ray: it broke, and is started anew; what was under way is done again")
+        self.close()
+        self._names, self._looked = {}, 0.0
+        self._start()
+
     def _init(self, ray: Any) -> None:
         """Connect to the cluster; start one's own anew where Ray gives up."""
         arguments = self._arguments()
-        for left in reversed(range(1 if self._terms.address else _STARTS)):
+        while True:
+            self._left -= 1
             try:
-                ray.init(**arguments, logging_level="ERROR", runtime_env={"env_vars": WORKER_ENVIRONMENT})
+                with _own_sigterm():
+                    ray.init(**arguments, logging_level="ERROR", runtime_env={"env_vars": WORKER_ENVIRONMENT})
             except Exception as error:  # Ray raises just that
                 at = printable(self._terms.address or _LOOPBACK)
                 said = printable(str(error).strip().partition("\n")[0], 300)
-                if not left:
+                if self._left <= 0:
                     raise MrprepError(f"no Ray cluster can be had at {at} ({said}): see docs/cluster.md") from None
                 self._say(f"ray: did not start at {at} ({said}); once more")
                 ray.shutdown()
@@ -158,6 +194,9 @@ class Cluster:
             self._submit((_nothing, ()), num_cpus=0, scheduling_strategy=On(name, soft=False)) for name in self._names
         ]
         for reference in asked:
+            while not self._ray.wait([reference], timeout=_LOOK)[0]:
+                if self._broken():
+                    return
             self._outcome(reference)
         names = ", ".join(sorted(self._names.values()))
         self._say(f"ray: {len(asked)} machines with {self._processors} processors ({names})")
@@ -208,6 +247,23 @@ class Cluster:
             self._say("ray: no machine is left; waiting for one to come")
 
 
+@contextmanager
+def _own_sigterm() -> Iterator[None]:
+    """Keep this process's answer to SIGTERM; Ray puts its own in place, in Python and, with a native stack, in C++."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGTERM) or signal.SIG_DFL
+    try:
+        yield
+    except SystemExit:  # Ray's answer to it
+        signal.signal(signal.SIGTERM, before)
+        signal.raise_signal(signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 def _refuse_silent(address: str) -> None:
     """See that something answers at an address; Ray itself waits for minutes.
 
@@ -229,11 +285,21 @@ def _refuse_silent(address: str) -> None:
 
 
 def _delete(folder: str) -> None:
-    """Delete the folder of a Ray that is gone; workers may write there for a moment yet."""
+    """Delete the folder of a Ray that is gone; its processes may write there for a moment yet."""
     end = time.monotonic() + _LONGEST_GOODBYE
     while Path(folder).exists() and time.monotonic() < end:
+        _end_orphans(folder)
         shutil.rmtree(folder, ignore_errors=True)
         time.sleep(0.1)
+
+
+def _end_orphans(folder: str) -> None:
+    """End what this process has started for a Ray in ``folder`` and Ray forgets when its start is interrupted."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = (process / "stat").read_bytes().rpartition(b")")[2].split()[1]
+            if int(parent) == os.getpid() and os.fsencode(folder) in (process / "cmdline").read_bytes():
+                os.kill(int(process.name), signal.SIGKILL)
 
 
 def _nothing() -> None:

@@ -135,13 +135,7 @@ def main():
     names = ["trainer", "plain", *filter(None, options.also.split(","))]
     contenders = {name: [sys.executable, __file__, "--one", name] for name in names}
     if options.torch:
-        contenders["torch"] = [
-            options.torch,
-            "-P",
-            __file__,
-            "--one",
-            "torch",
-        ]  # -P: bench/tokenizers.py is not tokenizers
+        contenders["torch"] = [options.torch, "-P", __file__, "--one", "torch"]  # -P: our kernels.py is not kernels
     if options.recipe:
         contenders["recipe"] = [sys.executable, options.recipe]
     rates = {name: [] for name in contenders}

@@ -96,4 +96,4 @@ def test_memory_that_runs_out_stops_the_build(span: Span, tmp_path: Path) -> Non
 
 def test_a_unit_is_called_by_its_files(span: Span) -> None:
     spans = [replace(span, path=f"{name}\n.txt".encode()) for name in "aabcde"]
-    assert unit_of(*spans).label == r"a\n.txt, b\n.txt, c\n.txt and 2 more"
+    assert unit_of(*spans).label == r"s/a\n.txt, s/b\n.txt, s/c\n.txt and 2 more"

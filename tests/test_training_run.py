@@ -197,6 +197,7 @@ def test_zero_gives_the_losses_of_one_rank_and_goes_on_on_another_number_of_rank
     assert not started()
 
 
+@pytest.mark.slow
 def test_float16_goes_on_with_its_loss_scale_to_the_last_bit(build, tmp_path):
     """A scale too large by far: the first steps overflow and are counted, are no incidents, and it grows again."""
     options = {"micro_batch": 8, "amp": "O2", "loss_scale": 2.0**25, "loss_scale_window": 2, "save_every": 8, "keep": 9}

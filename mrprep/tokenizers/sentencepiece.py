@@ -1,7 +1,7 @@
 """SentencePiece models behind the Tokenizer protocol: the ids of sentencepiece, by gigatoken where they are
 the same.
 
-MB/s a core (bench/tokenizers.py): llama2_32k 58 on English books and 74 on Chinese laws by gigatoken, against 2 and 51
+MB/s a core (bench/encoders.py): llama2_32k 58 on English books and 74 on Chinese laws by gigatoken, against 2 and 51
 by sentencepiece. Both take time linear in the text, spaces or none: 4 million characters, 0.3 to 2 s.
 """
 

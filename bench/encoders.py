@@ -1,6 +1,6 @@
 """MB/s a core of each tokenizer in English and Chinese, and what the default vocabulary is chosen by.
 
-    python bench/tokenizers.py [encode|train] [--shared ../shared]
+    python bench/encoders.py [encode|train] [--shared ../shared]
 
 Figures are CPU seconds of this process, so that a busy machine does not change them.
 """

@@ -158,28 +158,29 @@ class _Units(NamedTuple):
 
 def _hash(codes: Codes, begins: I64) -> _Units:
     """Return the units of texts that begin at those codes."""
-    is_ascii = codes.dtype == np.uint8
-    word = codes != 0 if is_ascii else codes - np.uint32(1) < np.uint32(_ALONE - 1)
+    spaced = codes.max(initial=0) < _ALONE
+    word = codes != 0 if spaced else codes - np.uint32(1) < np.uint32(_ALONE - 1)
     starts = word.copy()
     np.greater(word[1:], word[:-1], out=starts[1:])
     inside = begins[begins < codes.size]
     starts[inside] = word[inside]
-    if not is_ascii:
-        starts |= codes >= _ALONE
-    at = np.flatnonzero(starts)
-    if is_ascii:
+    if spaced:
+        at = np.flatnonzero(starts)
         hashes = _word_hashes(codes, at)
     else:
+        starts |= codes >= _ALONE
+        at = np.flatnonzero(starts)
         hashes, is_word = codes[at].astype(np.uint64), word[at]
-        if is_word.any():
-            hashes[is_word] = _word_hashes(codes * word, at[is_word])
+        letters = np.flatnonzero(word)
+        hashes[is_word] = _word_hashes(codes[letters], np.searchsorted(letters, at[is_word]))
     return _Units(hashes, at, np.searchsorted(at, begins))
 
 
 def _word_hashes(codes: Codes, starts: I64) -> U64:
     """Return the hashes of the words that begin there; zeros between them do not count."""
     powers, inverses = _powers()
-    sums = np.zeros(codes.size + 1, np.uint64)
+    sums = np.empty(codes.size + 1, np.uint64)
+    sums[0] = 0
     np.multiply(codes, powers[: codes.size], out=sums[1:])
     np.cumsum(sums[1:], out=sums[1:])
     hashes: U64 = np.diff(sums[starts], append=sums[-1]) * inverses[starts]
@@ -202,8 +203,8 @@ def _character_offsets(block: bytes, offsets: I64) -> I64:
     """Turn offsets in bytes into offsets in characters."""
     if block.isascii():
         return offsets
-    leads = np.flatnonzero(np.frombuffer(block, np.int8) >= -64)
-    return np.searchsorted(leads, offsets)
+    inner = np.flatnonzero(np.frombuffer(block, np.int8) < -64)  # bytes of characters after their first
+    return offsets - np.searchsorted(inner, offsets)
 
 
 def _code(point: int) -> int:

@@ -13,7 +13,7 @@ from test_filter_rules import CHINESE, ENGLISH, KEPT, judged
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.han import ideographs_of
 from mrprep.filtering.model import ENGLISH as KNOWN
-from mrprep.filtering.model import FOREIGN, SMALL, hash_pairs, hash_triples, hash_words, model
+from mrprep.filtering.model import FOREIGN, SMALL, Bits, hash_pairs, hash_triples, hash_words, model
 from mrprep.filtering.words import small_share, word_order, words_of
 
 LAW = (
@@ -348,11 +348,20 @@ def test_ideographs_counted_the_slow_way(shared: Path) -> None:
             both = [(a, b) for a, b in zip(folded, folded[apart:], strict=False) if a and b]
             if not both:
                 continue
-            hits = [known.pairs[hash_pairs(np.array([a], np.uint16), np.array([b], np.uint16))[0]] for a, b in both]
+            hits = [
+                known.pairs.hold(hash_pairs(np.array([a], np.uint16), np.array([b], np.uint16)))[0] for a, b in both
+            ]
             expected = 0 if apart == 4 and han.near[index] >= 0.85 else sum(hits) / len(hits)
             assert share == pytest.approx(expected)
         assert han.count[index] == sum(code > 0 for code in folded)
     assert asked > 20
+
+
+def test_bits_are_those_that_numpy_unpacks() -> None:
+    packed = np.random.default_rng(1).integers(0, 256, 512, np.uint8)
+    hashes = np.random.default_rng(2).permutation(4096)
+    for kind in (np.int64, np.uint32):
+        assert Bits(packed).hold(hashes.astype(kind)).tolist() == np.unpackbits(packed)[hashes].astype(bool).tolist()
 
 
 def test_triples_specks_and_gaps_by_hand() -> None:
@@ -363,7 +372,8 @@ def test_triples_specks_and_gaps_by_hand() -> None:
 
     def fits(*codes: int) -> bool:
         given = [np.array([code], np.uint16) for code in codes]
-        return bool(known.pairs[hash_pairs(*given)[0]] if len(given) == 2 else known.triples[hash_triples(*given)[0]])
+        held = known.pairs.hold(hash_pairs(*given)) if len(given) == 2 else known.triples.hold(hash_triples(*given))
+        return bool(held[0])
 
     runs = [run for run in zip(folded, folded[1:], folded[2:], strict=False) if all(run)]
     both = [run for run in runs if fits(*run[:2]) and fits(*run[1:])]

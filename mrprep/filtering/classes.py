@@ -11,6 +11,8 @@ from functools import cache
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.filtering.windows import take
+
 Counts = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint8] | npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
 
@@ -118,7 +120,7 @@ def count_classes(codes: Codes, sizes: Counts) -> Counts:
     Returns:
         int64[len(Kind) + len(WATCHED), texts]; the rows of kinds count watched characters too.
     """
-    ranks, rows, texts = _table().take(codes), _rows(), len(sizes)
+    ranks, rows, texts = take(_table(), codes), _rows(), len(sizes)
     ends = np.cumsum(sizes)
     seldom = np.flatnonzero(ranks >= len(_FREQUENT))
     keys = np.multiply(ranks.take(seldom), texts, dtype=np.int64)

@@ -17,6 +17,7 @@ from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.model import hash_pairs, hash_triples, model
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.tally import Column, Mask, Tally
+from mrprep.filtering.windows import take
 
 _MARK_ROWS = watched("。，！？；：、")
 _CHARACTERS = 1500
@@ -104,8 +105,8 @@ def _look(batch: Batch) -> Ideographs:
     samples = [batch.samples[index][:_CHARACTERS] for index in han.tolist()]
     sizes = np.fromiter(map(len, samples), np.int64, len(samples)) + _APART
     tally = Tally(han, sizes, texts)
-    places = _places("".join(sample + " " * _APART for sample in samples))
-    folded, flags = model().fold.take(places), _flags().take(places)
+    places = _places((" " * _APART).join([*samples, ""]))
+    folded, flags = take(model().fold, places), take(_flags(), places)
     inside = folded > 0
     count = tally(inside)
     follows, known = _known(folded, inside, 1)
@@ -139,16 +140,16 @@ def _none(texts: int) -> Ideographs:
     return Ideographs(count=none, pairs=none, judged=none > 0, **dict.fromkeys(shares, no_share))
 
 
-def _places(text: str) -> Column:
+def _places(text: str) -> npt.NDArray[np.uint16]:
     """Return where characters stand in tables of the basic plane, U+FFFF for those beyond it."""
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32)
-    return np.minimum(codes, 0xFFFF).astype(np.int64)
+    return np.minimum(codes, 0xFFFF).astype(np.uint16)
 
 
 def _known(folded: Folded, inside: Mask, apart: int) -> tuple[Mask, Mask]:
     """Return where two ideographs stand so far apart, and which of them are known to follow each other."""
     both = inside[:-apart] & inside[apart:]
-    return both, both & model().pairs.take(hash_pairs(folded[:-apart], folded[apart:]))
+    return both, both & model().pairs.hold(hash_pairs(folded[:-apart], folded[apart:]))
 
 
 def _far(folded: Folded, inside: Mask, asked: Mask, tally: Tally) -> Shares:
@@ -182,19 +183,19 @@ def _triples(folded: Folded, follows: Mask, known: Mask, asked: Mask, tally: Tal
     """
     three, joined = follows[:-1] & follows[1:], known[:-1] & known[1:]
 
-    def shares(those: Mask) -> tuple[Shares, Shares]:
+    def counts(those: Mask) -> npt.NDArray[np.int64]:
+        """Count triples of two ideographs each, those of two known pairs, and the known ones of these."""
         at = np.flatnonzero(joined & those)
         seen = np.zeros(len(joined), bool)
-        seen[at] = model().triples.take(hash_triples(*(folded[at + place] for place in range(3))))
-        both = tally(joined & those)
-        return both / np.maximum(tally(three & those), 1), tally(seen) / np.maximum(both, 1)
+        seen[at] = model().triples.hold(hash_triples(*(folded[at + place] for place in range(3))))
+        return np.stack([tally(three & those), tally(joined & those), tally(seen)])
 
-    both, seen = shares(tally.entries(asked, _GLANCE)[:-2])
-    unsure = asked & (seen < _FINE_TRIPLES)
-    if not unsure.any():
-        return both, seen
-    both_of_all, seen_of_all = shares(tally.entries(unsure)[:-2])
-    return np.where(unsure, both_of_all, both), np.where(unsure, seen_of_all, seen)
+    glance = tally.entries(asked, _GLANCE)[:-2]
+    found = counts(glance)
+    unsure = asked & (found[2] / np.maximum(found[1], 1) < _FINE_TRIPLES)
+    if unsure.any():
+        found += counts(tally.entries(unsure)[:-2] & ~glance)
+    return found[1] / np.maximum(found[0], 1), found[2] / np.maximum(found[1], 1)
 
 
 def echo_of(batch: Batch) -> Shares:

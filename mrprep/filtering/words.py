@@ -219,7 +219,7 @@ def known_neighbours(batch: Batch) -> Shares:
     """Return the share of neighbours in each text that are known pairs of English words; 1 for too few words."""
     words = words_of(batch)
     known = np.zeros(words.hashes.size + 1, bool)
-    known[1:-1] = model().word_pairs.take(hash_word_pairs(words.hashes[:-1], words.hashes[1:]))
+    known[1:-1] = model().word_pairs.hold(hash_word_pairs(words.hashes[:-1], words.hashes[1:]))
     known[words.starts] = False  # the last word of one text and the first of the next
     found = words.tally(known[:-1])
     return np.where(words.count >= _LEAST_ORDERED, found / np.maximum(words.count, 1), 1.0)
@@ -237,7 +237,7 @@ def word_order(batch: Batch, index: int, distances: int = _DISTANCES) -> float:
     first = np.concatenate([hashes[:-at] for at in apart])
     second = np.concatenate([hashes[at:] for at in apart])
     pairs = hashes.size - np.array(apart)
-    known = model().word_pairs.take(hash_word_pairs(first, second))
+    known = model().word_pairs.hold(hash_word_pairs(first, second))
     near, *far = (np.add.reduceat(known, np.cumsum(pairs) - pairs, dtype=np.int64) / pairs).tolist()
     chance = sum(far) / len(far)
     return (near - chance) / (1.001 - chance)

@@ -33,7 +33,7 @@ from mrprep.filtering.profile import Profile
 from mrprep.options import Options as BaseOptions
 
 VERSION = 6
-BATCH_CHARACTERS, BATCH_DOCUMENTS = 1 << 19, 8192
+BATCH_CHARACTERS, BATCH_DOCUMENTS = 1_000_000, 8192
 """Documents are judged together until they come to one of these."""
 
 
@@ -173,7 +173,7 @@ Checks = Sequence[tuple[Rule, float]]
 def filter_documents(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
     """Yield each document, or `Dropped` with the reason of the first rule that complains.
 
-    Documents are taken in by batches of some 512 Ki characters and given back in their order.
+    Documents are taken in by batches of about a million characters and given back in their order.
     """
     checks = _checks(options)
     for taken in _batches(documents):

@@ -1,4 +1,4 @@
-"""The base of every stage's ``Options``: frozen, unknown keys rejected, a docstring a field."""
+"""The base of every stage's ``Options``: frozen, unknown keys rejected."""
 
 from pydantic import BaseModel, ConfigDict
 
@@ -6,4 +6,4 @@ from pydantic import BaseModel, ConfigDict
 class Options(BaseModel):
     """Frozen settings; an unknown key or a wrong type is an error that names its path."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, extra="forbid")

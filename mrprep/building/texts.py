@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,9 @@ from mrprep.request import Request, RunOptions, changed, refuse_changed
 from mrprep.sources.spans import Span, ranges, to_count, with_first_lines
 from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, own, paragraphs, read
 from mrprep.stages import filter as filtering
+
+_COUNTED = 64 << 20
+"""Bytes of which a unit counts the lines, about: 40 ms, beside 8 that it takes to publish one."""
 
 
 def read_texts(work: Work, request: Request, found: Plan, options: RunOptions, removed: Path | None = None) -> Texts:
@@ -174,6 +177,10 @@ def _with_lines(work: Work, found: Plan) -> Sequence[tuple[Span, ...]]:
     spans = to_count(found.units)
     if not spans:
         return found.units
-    weights = [span.size for span in spans]
-    done = work("lines", spans, read.count_unit, settings={"version": read.VERSION}, weights=weights)
-    return with_first_lines(found.units, [int((path / "lines").read_text()) for path in done])
+    some = max(1, _COUNTED // found.unit)
+    units = [spans[first : first + some] for first in range(0, len(spans), some)]
+    settings = {"version": read.VERSION, "spans": some}
+    weights = [sum(span.size for span in unit) for unit in units]
+    done = work("lines", units, read.count_unit, settings=settings, weights=weights)
+    counts = chain.from_iterable(orjson.loads((path / "lines.json").read_bytes()) for path in done)
+    return with_first_lines(found.units, list(counts))

@@ -4,7 +4,7 @@ Not a stage of a pipeline but what runs its map stages, fused into one pass over
 one pass of each map stage and one Parquet write a document; memory is a batch of some megabytes.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
@@ -105,9 +105,9 @@ def refuse_unread(folders: Iterable[Path]) -> None:
                 _stop(f"{file_name(row['source'], row['path'])}: {_fault(row['problem'], row['replaced'])}")
 
 
-def count_unit(span: Span, out: Path) -> None:
-    """Write how many lines a span ends, for the line numbers of the spans after it."""
-    (out / "lines").write_text(str(count_lines(span)))
+def count_unit(spans: Sequence[Span], out: Path) -> None:
+    """Write how many lines each span ends, for the line numbers of the spans after it."""
+    (out / "lines.json").write_bytes(orjson.dumps([count_lines(span) for span in spans]))
 
 
 class _Items:

@@ -294,11 +294,11 @@ def _delete(folder: str) -> None:
 
 
 def _end_orphans(folder: str) -> None:
-    """End what this process has started for a Ray in ``folder`` and Ray forgets when its start is interrupted."""
+    """End what is left of a Ray in ``folder``: it forgets some when its start is interrupted, or its raylet killed."""
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             parent = (process / "stat").read_bytes().rpartition(b")")[2].split()[1]
-            if int(parent) == os.getpid() and os.fsencode(folder) in (process / "cmdline").read_bytes():
+            if int(parent) in (1, os.getpid()) and os.fsencode(folder) in (process / "cmdline").read_bytes():
                 os.kill(int(process.name), signal.SIGKILL)
 
 

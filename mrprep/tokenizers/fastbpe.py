@@ -77,9 +77,9 @@ class FastBpe:
 @lru_cache(maxsize=1)
 def _as_json(model: bytes) -> str:
     """Return what gigatoken makes of a model file; a worker that has looked at a model encodes with it later."""
-    from gigatoken import Tokenizer
+    from gigatoken._load.sentencepiece import sentencepiece_to_tokenizer_json
 
-    return str(Tokenizer.from_sentencepiece(model)._hf_json)
+    return str(sentencepiece_to_tokenizer_json(model))
 
 
 def open_fast(path: Path, model: ModelFile, reference: Any) -> tuple[FastBpe | None, str]:

@@ -3,7 +3,7 @@
 Texts are flushed in batches of some megabytes, so that memory does not follow the size of a part.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,7 @@ class TextPartWriter:
         self._hits: list[tuple[Place, str, str]] = []
         self._rows = self._scored = 0
         self._seen: Counter[str] = Counter()
-        self._by_source: dict[str, Counter[str]] = {}
+        self._by_source: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._edits: Counter[str] = Counter()
         self._shortened: dict[str, Counter[str]] = {}
         self._before: Path | None = None
@@ -52,14 +52,14 @@ class TextPartWriter:
         was = _counts_of(part)
         self._seen.update({name: was[name] for name in ("records", "cuts", "bad", "documents")})
         for source, counts in was["by_source"].items():
-            self._source(source)["documents"] = counts["documents"]
+            self._by_source[source]["documents"] = counts["documents"]
 
     def saw(self, document: Document) -> None:
         """Count a document as it was read."""
         first = document.place.piece == 0
         self._seen["records" if first else "cuts"] += 1
         self._seen["documents"] += 1
-        self._source(document.place.source)["documents"] += 1
+        self._by_source[document.place.source]["documents"] += 1
 
     def bad(self, record: BadRecord) -> None:
         """Note a record that is no document."""
@@ -105,9 +105,6 @@ class TextPartWriter:
             _write(pa.concat_tables([*before, table]), self._out / f"{name}.parquet")
         (self._out / "counts.json").write_bytes(orjson.dumps(self._counts(), option=orjson.OPT_SORT_KEYS))
 
-    def _source(self, name: str) -> Counter[str]:
-        return self._by_source.setdefault(name, Counter())
-
     def _flush(self) -> None:
         if not self._kept:
             return
@@ -129,7 +126,7 @@ class TextPartWriter:
         source, sizes = column.indices.to_numpy(), pa.compute.binary_length(table["text"]).to_numpy()
         kept, bytes_ = np.bincount(source), np.bincount(source, sizes)
         for index, name in enumerate(column.dictionary.to_pylist()):
-            self._source(name).update(kept=int(kept[index]), bytes=int(bytes_[index]))
+            self._by_source[name].update(kept=int(kept[index]), bytes=int(bytes_[index]))
 
     def _dropped_table(self) -> pa.Table:
         places = [row[0] for row in self._left_out]

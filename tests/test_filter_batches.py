@@ -18,6 +18,7 @@ from mrprep.filtering.classes import Kind
 from mrprep.filtering.composition import _HEX
 from mrprep.filtering.moulds import _echoed
 from mrprep.filtering.tally import Tally
+from mrprep.filtering.words import words_of
 from mrprep.stages import filter as filter_stage
 from mrprep.stages.filter import Options, filter_documents
 
@@ -134,6 +135,15 @@ def test_tallies_by_hand(stretches: list[tuple[int, list[bool]]], most: int) -> 
     assert tally.only(asked)(np.array(kept, bool)).tolist() == np.where(asked, tally(flags), 0).tolist()
     first = [asked[owner] and at < most for owner, those in stretches for at in range(len(those))]
     assert tally.entries(asked, most).tolist() == first
+
+
+@drawn(
+    st.lists(st.lists(st.sampled_from([" the", " the ", "the", "tHe", " ", "\n", "a", "é"])).map("".join), max_size=9)
+)
+def test_never_more_articles_are_found_than_there_are(given: list[str]) -> None:
+    found = words_of(Batch(given, [False] * len(given))).articles.tolist()
+    assert all(count <= text.count(" the ") for count, text in zip(found, given, strict=True))
+    assert words_of(Batch(["x the y the the z the"], [False])).articles.tolist() == [2]
 
 
 def test_hexadecimal_tokens_are_those_of_the_slow_way() -> None:

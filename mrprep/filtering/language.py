@@ -7,7 +7,7 @@ short searches.
 import math
 import re
 from collections import Counter
-from itertools import islice
+from itertools import accumulate, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -73,7 +73,7 @@ def _may_be_strange(batch: Batch, _: float) -> Mask:
 def _is_strange(batch: Batch) -> Mask:
     """Mark Latin texts that have next to none of the commonest English and Romance words."""
     mask = (batch.latin * 3 >= batch.inked * 2) & (batch.wide * 20 <= batch.inked)
-    asked = np.flatnonzero(mask)
+    asked = np.flatnonzero(mask & (words_of(batch).articles * _COMMON_EVERY < batch.sizes))
     asked = asked[[not _has_articles(batch.samples[index]) for index in asked.tolist()]]
     mask[:] = False
     mask[asked] = [_lacks_common_words(batch.samples[index]) for index in asked.tolist()]
@@ -87,7 +87,8 @@ def _has_articles(sample: str) -> bool:
 
 
 def _lacks_common_words(sample: str) -> bool:
-    return sum(map(sample.count, _COMMON)) * _COMMON_EVERY < len(sample)
+    counts = accumulate(map(sample.count, _COMMON))
+    return not any(count * _COMMON_EVERY >= len(sample) for count in counts)
 
 
 def _word_salad(profile: Profile, least: float) -> Complaint | None:

@@ -37,6 +37,7 @@ _LOWER_CASE = 97
 _OPENS = np.isin(np.arange(256), list(b" \n\t(\"'"))
 """Bytes that stand before words, not before parts of names and paths."""
 _MARK, _OPENER, _FIGURE, _CAPITAL, _SMALL_LETTER = 1, 2, 3, 4, 5
+_THE, _THE_BETWEEN_BLANKS = (np.uint64(int.from_bytes(text, "little")) for text in (b"the", b" the "))
 _BYTE_KINDS = np.zeros(256, np.uint8)
 """What a byte is among words: a stray mark, one that stands for a letter, a digit, a letter."""
 _BYTE_KINDS[list(b"!;$*`{}\\+%&")] = _MARK
@@ -78,6 +79,8 @@ class Words:
     """Judged words that follow a judged one."""
     specks: Column
     """Digits and stray marks between a letter and a small letter, and bars and carets before two small letters."""
+    articles: Column
+    """``the`` between blanks where it is not the next word too: never more than there are."""
     hashes: npt.NDArray[np.int64]
     """Of all words, in their order."""
     flags: npt.NDArray[np.uint8]
@@ -137,6 +140,7 @@ def _look(batch: Batch) -> Words:
         unknown_after_known=count(turned),
         known_or_unknown=count(follows[:-1]),
         specks=count(_specked(codes, starts, before, initial)),
+        articles=count(_are_articles(codes, starts, head)),
         hashes=hashes,
         flags=flags,
         lengths=lengths,
@@ -148,7 +152,7 @@ def _look(batch: Batch) -> Words:
 def _none(texts: int) -> Words:
     none, starts = np.zeros(texts, np.int64), np.zeros(texts + 1, np.int64)
     no_words = none[:0], none[:0].astype(np.uint8), none[:0], starts, _tally(none)
-    return Words(none, none, none, none, none, none, none, none, none, none, none, none, none, *no_words)
+    return Words(none, none, none, none, none, none, none, none, none, none, none, none, none, none, *no_words)
 
 
 def _head(batch: Batch, index: int) -> bytes:
@@ -159,8 +163,8 @@ def _head(batch: Batch, index: int) -> bytes:
 
 
 def _padded(encoded: list[bytes]) -> npt.NDArray[np.uint8]:
-    """Return texts with a blank before each and two loads of blanks and more behind, to a multiple of a load."""
-    raw = b" ".join([b"", *encoded, b" " * (3 * _WIDTH)])
+    """Return texts with a line end before each and two loads of blanks and more behind, to a multiple of a load."""
+    raw = b"\n".join([b"", *encoded, b" " * (3 * _WIDTH)])
     return np.frombuffer(raw, np.uint8, len(raw) // _WIDTH * _WIDTH)
 
 
@@ -180,6 +184,17 @@ def _specked(codes: npt.NDArray[np.uint8], starts: Column, *edges: npt.NDArray[n
     specked = np.zeros(len(starts), bool)
     specked[speck] = inside | opening
     return specked
+
+
+def _are_articles(codes: npt.NDArray[np.uint8], starts: Column, head: npt.NDArray[np.uint64]) -> Mask:
+    """Mark the words that are ``the`` between blanks, given their first bytes in small letters."""
+    the = np.flatnonzero(head == _THE)
+    at = starts[the]
+    between = (_load(codes.view(np.uint64), at - 1) & _MASKS[len(" the ")]) == _THE_BETWEEN_BLANKS
+    between[:-1] &= np.diff(at) > len("the ")
+    marks = np.zeros(len(starts), bool)
+    marks[the] = between
+    return marks
 
 
 def _runs(inside: Mask) -> tuple[Column, Column]:

@@ -180,9 +180,7 @@ def filter_documents(documents: Iterable[Document], options: Options) -> Iterato
         batch = Batch([document.text for document in taken], [document.may_be_piece for document in taken])
         complaints = _complaints(batch, checks)
         for index, document in enumerate(taken):
-            complaint = complaints.get(index) or holes(
-                document.edits.get("cid", 0), len(document.text), options.max_holes
-            )
+            complaint = complaints.get(index) or _holes(document, options.max_holes)
             yield Dropped(document, complaint.reason, complaint.detail) if complaint else document
 
 
@@ -197,6 +195,11 @@ def _batches(documents: Iterable[Document]) -> Iterator[list[Document]]:
             taken, characters = [], 0
     if taken:
         yield taken
+
+
+def _holes(document: Document, most: float) -> Complaint | None:
+    taken = document.edits.get("cid", 0)
+    return holes(taken, len(document.text), most) if taken else None
 
 
 def _complaints(batch: Batch, checks: Checks) -> dict[int, Complaint]:

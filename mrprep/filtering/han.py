@@ -72,7 +72,7 @@ class Ideographs:
     both: Shares
     """Share of three ideographs in a row that are two known pairs."""
     triples: Shares
-    """Share of these that are known."""
+    """Share of these that are known; 0 where that decides nothing."""
     echo: Shares
     """Share of ideographs that stand one, two, three or four places after the same, whichever is most."""
     specks: Shares
@@ -89,7 +89,7 @@ class Ideographs:
     @property
     def lift(self) -> Shares:
         """How much oftener neighbours are known than by chance: 0 for shuffled text, 1 if all are."""
-        return (self.near - self.far) / (1.001 - self.far)
+        return _lift(self.near, self.far)
 
 
 def ideographs_of(batch: Batch) -> Ideographs:
@@ -115,23 +115,30 @@ def _look(batch: Batch) -> Ideographs:
     judged = (pairs >= _LEAST_PAIRS) & (batch.wide >= _JUDGED_SHARE * batch.inked)
     judged &= batch.kinds[Kind.KANA] * 20 < batch.inked
     judged &= _in_verses(inside, tally) <= _VERSE * count
-    both, triples = _triples(folded, follows, known, judged, tally)
     many = np.maximum(count, 1)
+    far = _far(folded, inside, near < _FEW_KNOWN, tally)
+    modern = tally((flags & _MODERN_WORD) > 0) / many
+    strung = (modern >= _LEAST_MODERN) & (_lift(near, far) < _STRUNG)
+    both, triples = _triples(folded, follows, known, judged, strung, tally)
     echo = np.stack([tally(_same(folded, inside, apart)) for apart in range(1, _ECHOES + 1)]).max(axis=0)
     return Ideographs(
         count=count,
         pairs=pairs,
         near=near,
-        far=_far(folded, inside, near < _FEW_KNOWN, tally),
+        far=far,
         both=both,
         triples=triples,
         echo=np.where(pairs >= _LEAST_PAIRS, echo / many, 0),
         specks=np.where(pairs >= _LEAST_PAIRS // 2, _specks(inside, flags, tally) / many, 0),
         gaps=np.where(pairs >= _LEAST_PAIRS // 2, _gaps(inside, flags, tally) / many, 0),
         small=tally((flags & (_SMALL_WORD | _MODERN_WORD)) > 0) / many,
-        modern=tally((flags & _MODERN_WORD) > 0) / many,
+        modern=modern,
         judged=judged,
     )
+
+
+def _lift(near: Shares, far: Shares) -> Shares:
+    return (near - far) / (1.001 - far)
 
 
 def _none(texts: int) -> Ideographs:
@@ -176,26 +183,34 @@ def _gaps(inside: Mask, flags: Flags, tally: Tally) -> Column:
     return tally(one) + tally(two)
 
 
-def _triples(folded: Folded, follows: Mask, known: Mask, asked: Mask, tally: Tally) -> tuple[Shares, Shares]:
-    """Return how many triples of each text that is asked are two known pairs, and how many of these are known.
+def _triples(
+    folded: Folded, follows: Mask, known: Mask, judged: Mask, strung: Mask, tally: Tally
+) -> tuple[Shares, Shares]:
+    """Return how many triples of each text that is judged are two known pairs, and how many of these are known.
 
-    Text of which enough triples among the first are known is not looked at further.
+    Triples are looked up, and count as unknown, only where `_is_pieced` asks for them. Text of which enough triples
+    among the first are known is not looked at further.
     """
     three, joined = follows[:-1] & follows[1:], known[:-1] & known[1:]
 
-    def counts(those: Mask) -> npt.NDArray[np.int64]:
-        """Count triples of two ideographs each, those of two known pairs, and the known ones of these."""
+    def seen(those: Mask) -> Column:
         at = np.flatnonzero(joined & those)
-        seen = np.zeros(len(joined), bool)
-        seen[at] = model().triples.hold(hash_triples(*(folded[at + place] for place in range(3))))
-        return np.stack([tally(three & those), tally(joined & those), tally(seen)])
+        marks = np.zeros(len(joined), bool)
+        marks[at] = model().triples.hold(hash_triples(*(folded[at + place] for place in range(3))))
+        return tally(marks)
 
-    glance = tally.entries(asked, _GLANCE)[:-2]
-    found = counts(glance)
-    unsure = asked & (found[2] / np.maximum(found[1], 1) < _FINE_TRIPLES)
-    if unsure.any():
-        found += counts(tally.entries(unsure)[:-2] & ~glance)
-    return found[1] / np.maximum(found[0], 1), found[2] / np.maximum(found[1], 1)
+    first = tally.entries(judged, _GLANCE)[:-2]
+    both_of_first, both_of_all = tally(joined & first), tally(joined)
+    share_of_first = both_of_first / np.maximum(tally(three & first), 1)
+    share_of_all = both_of_all / np.maximum(tally(three), 1)
+    asked = judged & (strung | (np.maximum(share_of_first, share_of_all) >= _TRIPLES_ASKED))
+    first &= tally.entries(asked)[:-2]
+    seen_of_first = seen(first)
+    unsure = asked & (seen_of_first / np.maximum(both_of_first, 1) < _FINE_TRIPLES)
+    seen_of_all = seen_of_first + seen(tally.entries(unsure)[:-2] & ~first)
+    share = np.where(unsure, share_of_all, share_of_first)
+    both = np.where(unsure, both_of_all, both_of_first)
+    return share, np.where(unsure, seen_of_all, seen_of_first) / np.maximum(both, 1)
 
 
 def echo_of(batch: Batch) -> Shares:

@@ -5,6 +5,7 @@ characters that trigger rules. What is not plain is rare and found by NumPy, so 
 character, however short the texts.
 """
 
+import sys
 from collections.abc import Sequence
 
 import numpy as np
@@ -46,11 +47,12 @@ class Look:
         masks = _masks(rules)
         self._bits, own = np.unique(masks, return_inverse=True)
         self._classes = (own + _BLANK).astype(np.uint8)
-        """Of each character of the basic plane; of a rare one its place in ``_bits``, after the other classes."""
+        """Of each character; of a rare one its place in ``_bits``, after the other classes."""
         self._classes[masks == 0] = _PLAIN
         blank = _points(BLANK)
         self._classes[blank[masks[blank] == 0]] = _BLANK
         self._classes[ord("\n")] = _NEWLINE
+        self._classes = np.pad(self._classes, (0, sys.maxunicode - _LAST), "edge")
         self._ascii = self._classes[:256].tobytes()
         self._marks = [(rule.mark, 1 << at) for at, rule in enumerate(rules) if rule.mark]
         self._always = sum(1 << at for at, rule in enumerate(rules) if not rule.trigger and not rule.mark)
@@ -65,15 +67,15 @@ class Look:
             begin = max(0, start - _RUN + 1)
             self._look(self._classes_of(joined[begin : start + _WINDOW]), bounds - begin, found)
         for mark, bit in self._marks:
-            if mark in joined:
-                found |= np.fromiter((bit * (mark in text) for text in texts), np.int64, len(texts))
+            if mark[0] in joined:  # one character is sought ten times as fast as several
+                found[[at for at, text in enumerate(texts) if mark[0] in text and mark in text]] |= bit
         calls: list[int] = found.tolist()
         return calls
 
     def _classes_of(self, part: str) -> _Classes:
         if part.isascii():
             return np.frombuffer(part.encode("ascii").translate(self._ascii), np.uint8)
-        return self._classes.take(_points(part), mode="clip")
+        return self._classes.take(_points(part), mode="wrap")  # the fastest mode; no point is beyond the table
 
     def _look(self, classes: _Classes, bounds: _Places, found: npt.NDArray[np.int64]) -> None:
         """Mark the texts in which something is to be done; they begin and the last one ends at those places."""

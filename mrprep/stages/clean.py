@@ -126,14 +126,14 @@ _LINES: Sequence[Rule] = (
 _EDGES = Rule("edges", whitespace.edges)
 
 
-_BATCH = 1 << 17, 1 << 10
+_BATCH = 1 << 18, 1 << 11
 """Characters, or documents, that are looked at together."""
 
 
 def clean(documents: Iterable[Document], options: Options) -> Iterator[MapItem]:
     """Yield each document cleaned, with what was done to it; the very same object when nothing was.
 
-    Documents are taken in by batches of some 128 Ki characters and given back in their order.
+    Documents are taken in by batches of some 256 Ki characters and given back in their order.
     """
     look, whole, cut = _tools(options)
     for batch in _batches(documents):

@@ -96,7 +96,7 @@ _FIRST_LEVEL = (("gb2312", 0xB0, 0xD7), ("big5", 0xA4, 0xC6), ("euc_jp", 0xB0, 0
 
 WATCHED = "|｜»›><&锟…。，！？；：、,၊། \u3000\t·•‣▶►●○■▪▫□▯?–-:/[]{}=\"();_#\\%'→—"
 """Characters that rules ask for one by one; each is a class of its own."""
-_FREQUENT = (Kind.LATIN, Kind.HAN, len(Kind) + WATCHED.index(" "))
+_FREQUENT = (Kind.LATIN, Kind.HAN, Kind.PUNCTUATION, *(len(Kind) + WATCHED.index(char) for char in " ,，。"))
 """Classes that most text is made of: counted by stretches, not one by one."""
 
 
@@ -141,7 +141,8 @@ def _in_stretches(those: npt.NDArray[np.bool_], ends: Counts, sizes: Counts) -> 
     counts = np.zeros(len(sizes), np.int64)
     if those.any():
         filled = np.flatnonzero(sizes)
-        counts[filled] = np.add.reduceat(those.astype(np.uint32), (ends - sizes)[filled], dtype=np.uint32)
+        narrow = np.uint16 if sizes.max() < 1 << 16 else np.uint32
+        counts[filled] = np.add.reduceat(those.astype(narrow), (ends - sizes)[filled], dtype=narrow)
     return counts
 
 

@@ -25,8 +25,11 @@ _MOST_UNITS = 4000
 
 
 def _may_repeat_lines(batch: Batch, most: float) -> Mask:
+    lined = batch.lines >= _LEAST_LINES
+    if not lined.any():
+        return lined
     written = np.bincount(batch.line_owners, batch.line_sizes, len(batch.texts))
-    return (batch.lines >= _LEAST_LINES) & (batch.repeated > most * written - 1) & (batch.repeated > 0)
+    return lined & (batch.repeated > most * written - 1) & (batch.repeated > 0)
 
 
 def _repeated_lines(profile: Profile, most: float) -> Complaint | None:

@@ -100,7 +100,7 @@ def words_of(batch: Batch) -> Words:
 
 def _look(batch: Batch) -> Words:
     latin = np.flatnonzero((batch.latin * 2 >= batch.inked) & (batch.wide * 10 <= batch.inked) & (batch.inked > 0))
-    encoded = [_head(batch, index) for index in latin.tolist()]
+    encoded = [_head(batch.samples[index], batch.encoded[index]) for index in latin.tolist()]
     sizes = np.zeros(len(batch.texts) + 1, np.int64)
     sizes[latin + 1] = [len(data) + 1 for data in encoded]
     codes = _padded(encoded)
@@ -155,11 +155,9 @@ def _none(texts: int) -> Words:
     return Words(none, none, none, none, none, none, none, none, none, none, none, none, none, none, *no_words)
 
 
-def _head(batch: Batch, index: int) -> bytes:
-    """Return the first `_CHARACTERS` characters of a sample in UTF-8."""
-    if batch.sizes[index] <= _CHARACTERS:
-        return batch.encoded[index]
-    return batch.samples[index][:_CHARACTERS].encode("utf-8", "surrogatepass")
+def _head(sample: str, encoded: bytes) -> bytes:
+    """Return the first `_CHARACTERS` characters of a sample in UTF-8, given all of it."""
+    return encoded if len(sample) <= _CHARACTERS else sample[:_CHARACTERS].encode("utf-8", "surrogatepass")
 
 
 def _padded(encoded: list[bytes]) -> npt.NDArray[np.uint8]:

@@ -1,16 +1,20 @@
 """Phases: what is done stays done while its fingerprint holds, and no longer."""
 
+import errno
 import json
+import pickle
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mrprep.builddir.lock import locked
+from mrprep.engine import parts as parts_module
 from mrprep.engine.executor import Inline
 from mrprep.engine.fingerprint import changes
 from mrprep.engine.ledger import Entry, added
-from mrprep.engine.parts import Parts, discard, published
+from mrprep.engine.parts import Parts, discard, run_whole
 from mrprep.engine.spent import Spent, busy
 from mrprep.engine.work import Timing, Work
 from mrprep.errors import BugError, MrprepError
@@ -93,10 +97,33 @@ def test_parts_go_on_where_they_stopped(tmp_path: Path) -> None:
 
 
 def test_nothing_half_written_has_the_final_name(tmp_path: Path) -> None:
-    with pytest.raises(ZeroDivisionError), published(tmp_path / "x") as out:
-        (out / "file").write_text("half")
-        raise ZeroDivisionError
+    with pytest.raises(MrprepError):
+        run_whole(write_then_fail, "bad", tmp_path / "x")
     assert not (tmp_path / "x").exists()
+
+
+def test_a_unit_has_its_name_when_it_is_on_the_disk_and_not_before(tmp_path: Path) -> None:
+    end = run_whole(write, "whole", tmp_path / "x")
+    assert end is not None and not (tmp_path / "x").exists()
+    pickle.loads(pickle.dumps(end))()
+    assert (tmp_path / "x" / "value").read_text() == "whole"
+    assert run_whole(write, "again", tmp_path / "x") is None
+
+
+def test_a_unit_that_the_disk_refuses_stops_the_phase_and_is_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(paths: Iterable[Path]) -> None:
+        if any(path.read_text() == "3" for path in paths):
+            raise OSError(errno.EIO, "refused")
+
+    monkeypatch.setattr(parts_module, "sync_all", refuse)
+    with pytest.raises(OSError, match="refused"):
+        work(tmp_path)("a", [3, 4], write, settings={})
+    assert {path.name for path in (tmp_path / "a").iterdir() if path.name.isdigit()} <= {"00001"}
+    monkeypatch.undo()
+    work(tmp_path)("a", [3, 4], write, settings={})
+    assert sorted(path.name for path in (tmp_path / "a").iterdir() if path.name.isdigit()) == ["00000", "00001"]
 
 
 def test_changes_are_told_by_dotted_key() -> None:

@@ -35,6 +35,9 @@ Done = tuple[int, Any]
 class Executor(Protocol):
     """Runs calls in any order and says which are done."""
 
+    far: bool
+    """Whether calls run on other machines, which alone can put on the disk what these have written."""
+
     def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:
         """Yield each call when it has returned; an exception of a call is raised here."""
         ...
@@ -47,6 +50,8 @@ class Executor(Protocol):
 class Inline:
     """Runs calls one after another in this process: for tests, and for looking at them in a debugger."""
 
+    far = False
+
     def run(self, calls: Sequence[Call], labels: Sequence[str]) -> Iterator[Done]:  # noqa: ARG002, D102
         for index, (function, arguments) in enumerate(calls):
             yield index, function(*arguments)
@@ -57,6 +62,8 @@ class Inline:
 
 class Pool:
     """Runs calls in ``jobs`` processes, started at the first use."""
+
+    far = False
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs

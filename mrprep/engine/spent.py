@@ -5,7 +5,9 @@ import platform
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
+
+Returned = TypeVar("Returned")
 
 APART = 0.05
 """Seconds between two units of a worker that are told as one stretch."""
@@ -23,11 +25,11 @@ class Spent:
     """Seconds of processors, of all threads of the worker."""
 
 
-def timed(function: Callable[..., None], *arguments: Any) -> Spent:
-    """Call a function and return what that took."""
+def timed(function: Callable[..., Returned], *arguments: Any) -> tuple[Spent, Returned]:
+    """Call a function and return what that took, and what it has returned."""
     began, cpu = time.time(), time.process_time()
-    function(*arguments)
-    return Spent(f"{platform.node()}:{os.getpid()}", began, time.time(), time.process_time() - cpu)
+    returned = function(*arguments)
+    return Spent(f"{platform.node()}:{os.getpid()}", began, time.time(), time.process_time() - cpu), returned
 
 
 def busy(calls: Iterable[Spent], zero: float) -> dict[str, list[tuple[float, float]]]:

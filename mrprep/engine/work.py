@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from mrprep.engine.endings import published_beside, to_its_end
 from mrprep.engine.executor import Call, Executor
 from mrprep.engine.fingerprint import changes, fingerprint
-from mrprep.engine.parts import discard, run_parts, run_whole, sync, unlink_all
+from mrprep.engine.parts import Ending, discard, run_parts, run_whole, sync, unlink_all
 from mrprep.engine.progress import track
 from mrprep.engine.spent import Spent, busy, timed
 
@@ -131,7 +132,7 @@ class Work:
         self,
         name: str,
         units: Sequence[Any],
-        run: Callable[[Any, Any, Path], None],
+        run: Callable[[Any, Any, Path], Ending | None],
         function: Callable[..., None],
         settings: Mapping[str, Any],
         weights: Sequence[int] | None,
@@ -144,12 +145,13 @@ class Work:
         todo = sorted(set(range(len(units))) - done, key=lambda index: (-sizes[index], index))
         if todo:
             self._recall(name)
-        calls: list[Call] = [(timed, (run, function, units[index], finals[index])) for index in todo]
+        runs = (to_its_end, run) if self._executor.far else (run,)
+        calls: list[Call] = [(timed, (*runs, function, units[index], finals[index])) for index in todo]
         labels = [_label(name, index, units[index]) for index in todo]
         spent: list[Spent] = []
 
         def ended() -> Iterator[int]:
-            for position, call in self._executor.run(calls, labels):
+            for position, call in published_beside(self._executor.run(calls, labels)):
                 spent.append(call)
                 yield todo[position]
 

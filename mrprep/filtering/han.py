@@ -17,7 +17,7 @@ from mrprep.filtering.complaint import Complaint, Rule, too_much
 from mrprep.filtering.model import hash_pairs, hash_triples, model
 from mrprep.filtering.profile import Profile
 from mrprep.filtering.tally import Column, Mask, Tally
-from mrprep.filtering.windows import take
+from mrprep.filtering.windows import take, windows
 
 _MARK_ROWS = watched("。，！？；：、")
 _CHARACTERS = 1500
@@ -156,7 +156,10 @@ def _places(text: str) -> npt.NDArray[np.uint16]:
 def _known(folded: Folded, inside: Mask, apart: int) -> tuple[Mask, Mask]:
     """Return where two ideographs stand so far apart, and which of them are known to follow each other."""
     both = inside[:-apart] & inside[apart:]
-    return both, both & model().pairs.hold(hash_pairs(folded[:-apart], folded[apart:]))
+    known = both.copy()
+    for window in windows(len(both)):
+        known[window] &= model().pairs.hold(hash_pairs(folded[:-apart][window], folded[apart:][window]))
+    return both, known
 
 
 def _far(folded: Folded, inside: Mask, asked: Mask, tally: Tally) -> Shares:

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.filtering.windows import windows
-
 WORD_BITS, PAIR_BITS, WORD_PAIR_BITS, TRIPLE_BITS = 20, 21, 21, 22
 ENGLISH, FOREIGN, SMALL, ENGLISH_ONLY, FILLER, PINYIN, REVERSED = 1, 2, 4, 8, 16, 32, 64
 """Flags of a word: in the English vocabulary, in another's; a small English word, one that no other language has; of
@@ -36,10 +34,8 @@ class Bits:
 
     def hold(self, hashes: npt.NDArray[np.int64] | npt.NDArray[np.uint32]) -> npt.NDArray[np.bool_]:
         """Tell of each hash whether it is in the set."""
-        found = np.empty(len(hashes), np.uint8)
-        for window in windows(len(hashes)):
-            part = hashes[window]
-            found[window] = self._packed.take(part >> 3) >> (~part & 7).astype(np.uint8)
+        found = self._packed.take(hashes >> 3, mode="wrap")  # the fastest mode; no hash is beyond the bits
+        found >>= (~hashes & 7).astype(np.uint8)
         found &= 1
         return found.view(np.bool_)
 

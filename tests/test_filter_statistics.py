@@ -13,8 +13,8 @@ from test_filter_rules import CHINESE, ENGLISH, KEPT, judged
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.han import ideographs_of
 from mrprep.filtering.model import ENGLISH as KNOWN
-from mrprep.filtering.model import FOREIGN, SMALL, Bits, hash_pairs, hash_triples, hash_words, model
-from mrprep.filtering.words import small_share, word_order, words_of
+from mrprep.filtering.model import FOREIGN, SMALL, Bits, hash_pairs, hash_triples, hash_word_pairs, hash_words, model
+from mrprep.filtering.words import order_at_a_glance, small_share, word_order, words_of
 
 LAW = (
     "第一条为了规范合同的订立和履行，保护当事人的合法权益，维护社会经济秩序，根据宪法，制定本法。第二条本法所称合同是"
@@ -387,6 +387,22 @@ def test_order_of_words_is_lost_by_shuffling() -> None:
     words = (READING * 3).split()
     batch = Batch([" ".join(words), " ".join(np.random.default_rng(1).permutation(words))], [False, False])
     assert word_order(batch, 0) > 0.3 > 0.15 > abs(word_order(batch, 1))
+
+
+def test_order_at_a_glance_by_hand() -> None:
+    texts = ["nothing", READING * 2, "one two", " ".join(reversed((READING * 2).split())), READING * 3]
+    batch = Batch(texts, [False] * len(texts))
+    glance = order_at_a_glance(batch, np.array([False, True, False, True, True]))
+    words, known = words_of(batch), model().word_pairs
+    for index in (1, 3, 4):
+        hashes = words.hashes[words.starts[index] : words.starts[index + 1]].tolist()
+        near, far = (
+            np.mean(
+                [known.hold(hash_word_pairs(*np.array([[a], [b]])))[0] for a, b in zip(hashes, later, strict=False)]
+            )
+            for later in (hashes[1:], hashes[4:])
+        )
+        assert glance[index] == pytest.approx((near - far) / (1.001 - far))
 
 
 def test_traditional_and_simplified_are_one() -> None:

@@ -15,10 +15,18 @@ import numpy.typing as npt
 from mrprep.filtering.batch import Batch
 from mrprep.filtering.classes import Kind
 from mrprep.filtering.complaint import Complaint, Rule, too_much
+from mrprep.filtering.model import ENGLISH
 from mrprep.filtering.profile import Profile, letter_runs
 from mrprep.filtering.prose import is_prose
 from mrprep.filtering.tally import Mask
-from mrprep.filtering.words import english_share, known_neighbours, letter_odds, small_share, word_order, words_of
+from mrprep.filtering.words import (
+    known_neighbours,
+    letter_odds,
+    order_at_a_glance,
+    small_share,
+    word_order,
+    words_of,
+)
 
 _COMMON = (" of ", " and ", " to ", " in ", " de ")
 _ARTICLE = " the "
@@ -219,17 +227,17 @@ def _few_small_words(profile: Profile, least: float) -> Complaint | None:
     return Complaint("keywords", f"{share:.1%} small words, at least {least:.1%} wanted")
 
 
-def _may_be_disordered(batch: Batch, _: float) -> Mask:
+def _may_be_disordered(batch: Batch, least: float) -> Mask:
     words = words_of(batch)
     mostly_words = words.single <= _VARIABLES * words.count
-    return mostly_words & (batch.wide * 50 <= batch.inked) & (batch.once(known_neighbours) < _WELL_ORDERED)
+    asked = mostly_words & (batch.wide * 50 <= batch.inked) & (batch.once(known_neighbours) < _WELL_ORDERED)
+    asked &= words.tally((words.flags & ENGLISH) > 0) / np.maximum(words.count, 1) >= _MOSTLY_ENGLISH
+    return asked & (order_at_a_glance(batch, asked) <= _ORDERLY * least + _CLEAR)
 
 
 def _disordered(profile: Profile, least: float) -> Complaint | None:
     """Complain about words out of order; the more small words, the more order is expected of English."""
     batch, index, words = profile.batch, profile.index, words_of(profile.batch)
-    if english_share(batch, index) < _MOSTLY_ENGLISH or word_order(batch, index, 1) > _ORDERLY * least + _CLEAR:
-        return None
     if small_share(batch, index, foreign=True) > _FOREIGN_MOST:
         return None
     small, count = float(words.small[index] / words.count[index]), int(words.count[index])

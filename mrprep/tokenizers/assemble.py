@@ -192,12 +192,12 @@ def _batches(table: Any) -> Iterator[tuple[int, int]]:
 
 def _rows(doc: I64, table: Any, names: dict[str, int], weights: Mapping[str, float], seed: int) -> Rows:
     """Return the columns of some rows; a source not met before gets the next number in ``names``."""
+    import pyarrow as pa
     import pyarrow.compute as pc
 
-    sources = table["source"].to_pylist()
-    for name in dict.fromkeys(sources):
-        names.setdefault(name, len(names))
-    source = np.array([names[name] for name in sources], np.int64)
+    sources = pc.dictionary_encode(table["source"].cast(pa.string())).combine_chunks()
+    numbers = [names.setdefault(name, len(names)) for name in sources.dictionary.to_pylist()]
+    source = np.array(numbers, np.int64)[sources.indices.to_numpy()]
     wanted = np.array([weights.get(name, 1.0) for name in names], np.float64)
     ids = table["id"].to_numpy()
     return Rows(

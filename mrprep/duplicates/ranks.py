@@ -14,6 +14,7 @@ from mrprep.builddir.mapped import let_go, mapped, zeros
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import HELD, RANKED, Corpus, documents_in
 from mrprep.duplicates.texts import scores_of, sources_of
+from mrprep.minhash.buckets import same_key
 from mrprep.order import I64, U64
 
 Priorities = npt.NDArray[np.float64]
@@ -92,12 +93,13 @@ def stretches(documents: int) -> Iterator[tuple[int, int]]:
 
 def first_copies(exact: U64, priority: Priorities) -> I64:
     """Return for each document the first of lowest priority number of those with its hash, uint64[d, 2]."""
-    order = np.lexsort((priority, exact[:, 1], exact[:, 0]))
+    first = np.arange(len(exact))
+    some = np.sort(same_key(exact[:, 0]).members)  # the others are alone
+    order = some[np.lexsort((priority[some], exact[some, 1], exact[some, 0]))]
     sorted_ = exact[order]
     new = np.ones(order.size, bool)
     np.any(sorted_[1:] != sorted_[:-1], axis=1, out=new[1:])
     starts = np.flatnonzero(new)
-    first = np.empty(order.size, np.int64)
     first[order] = np.repeat(order[starts], np.diff(starts, append=order.size))
     return first
 

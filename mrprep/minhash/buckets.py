@@ -31,16 +31,17 @@ class Buckets(NamedTuple):
 def same_key(keys: U64) -> Buckets:
     """Return the sets of two or more positions of ``keys`` that hold the same key, in order of keys.
 
-    Few keys repeat as a rule: sorting values finds which, and only their positions are ordered.
+    Few keys repeat as a rule: all are sorted the fast way, and only the positions of those that do put in order.
     """
-    ranked = np.sort(keys)
-    repeated = np.unique(ranked[1:][ranked[1:] == ranked[:-1]])
-    if not repeated.size:
-        return Buckets(np.empty(0, np.int64), np.empty(0, np.int64))
-    which = np.minimum(np.searchsorted(repeated, keys), repeated.size - 1)
-    positions = np.flatnonzero(repeated[which] == keys)
-    order = np.argsort(which[positions], kind="stable")
-    return Buckets(positions[order], np.searchsorted(which[positions[order]], np.arange(repeated.size)))
+    order = np.argsort(keys)
+    ranked = keys[order]
+    first, last = np.ones((2, keys.size), bool)
+    np.not_equal(ranked[1:], ranked[:-1], out=first[1:])
+    last[:-1] = first[1:]
+    repeated = ~(first & last)
+    members, first = order[repeated], first[repeated]
+    in_order = np.sort(np.cumsum(first) << 32 | members)  # by set, then by position
+    return Buckets(in_order & 0xFFFFFFFF, np.flatnonzero(first))
 
 
 def merged(several: list[Buckets]) -> Buckets:

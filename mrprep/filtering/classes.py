@@ -96,8 +96,11 @@ _FIRST_LEVEL = (("gb2312", 0xB0, 0xD7), ("big5", 0xA4, 0xC6), ("euc_jp", 0xB0, 0
 
 WATCHED = "|｜»›><&锟…。，！？；：、,၊། \u3000\t·•‣▶►●○■▪▫□▯?–-:/[]{}=\"();_#\\%'→—"
 """Characters that rules ask for one by one; each is a class of its own."""
+_CLASSES = len(Kind) + len(WATCHED)
 _FREQUENT = (Kind.LATIN, Kind.HAN, Kind.PUNCTUATION, *(len(Kind) + WATCHED.index(char) for char in " ,，。"))
 """Classes that most text is made of: counted by stretches, not one by one."""
+_OFTEN = 128
+"""What the table adds to the number of such a class."""
 
 
 def code_points(text: str) -> Codes:
@@ -120,17 +123,14 @@ def count_classes(codes: Codes, sizes: Counts) -> Counts:
     Returns:
         int64[len(Kind) + len(WATCHED), texts]; the rows of kinds count watched characters too.
     """
-    ranks, rows, texts = take(_table(), codes), _rows(), len(sizes)
+    classes, texts = take(_table(), codes), len(sizes)
     ends = np.cumsum(sizes)
-    seldom = np.flatnonzero(ranks >= len(_FREQUENT))
-    keys = np.multiply(ranks.take(seldom), texts, dtype=np.int64)
+    seldom = np.flatnonzero(classes < _OFTEN)
+    keys = np.multiply(classes.take(seldom), texts, dtype=np.int64)
     keys += np.repeat(np.arange(texts), np.diff(np.searchsorted(seldom, ends), prepend=0))
-    ranked = np.bincount(keys, minlength=len(rows) * texts).reshape(len(rows), texts)
-    for rank in range(1, len(_FREQUENT)):
-        ranked[rank] = _in_stretches(ranks == rank, ends, sizes)
-    ranked[0] = sizes - ranked.sum(axis=0)
-    counts = np.empty_like(ranked)
-    counts[rows] = ranked
+    counts = np.bincount(keys, minlength=_CLASSES * texts).reshape(_CLASSES, texts)
+    for at in _FREQUENT:
+        counts[at] = _in_stretches(classes == at + _OFTEN, ends, sizes)
     for at, kind in enumerate(_kinds_of_watched(), start=len(Kind)):
         counts[kind] += counts[at]
     return counts
@@ -153,16 +153,13 @@ def watched(characters: str) -> list[int]:
 
 @cache
 def _table() -> npt.NDArray[np.uint8]:
-    """Return the rank of every code point's class: its kind, or a class of its own for those watched."""
+    """Return the class of every code point: its kind, or one of its own if watched; `_OFTEN` is added if frequent."""
     table = _kinds().copy()
-    table[[ord(char) for char in WATCHED]] = np.arange(len(Kind), len(Kind) + len(WATCHED))
-    return np.argsort(_rows()).astype(np.uint8)[table]
-
-
-@cache
-def _rows() -> list[int]:
-    """Return the classes by their ranks, the most frequent first."""
-    return [*_FREQUENT, *(row for row in range(len(Kind) + len(WATCHED)) if row not in _FREQUENT)]
+    table[[ord(char) for char in WATCHED]] = np.arange(len(Kind), _CLASSES)
+    more = np.zeros(_CLASSES, np.uint8)
+    more[list(_FREQUENT)] = _OFTEN
+    table += more[table]
+    return table
 
 
 @cache

@@ -1,8 +1,8 @@
 """What the filter knows of many texts at once, as columns with an entry a text: kinds of characters, lines, density.
 
 Texts are judged by a sample of at most 64 Ki characters, taken in four stretches spread over a longer text, so a
-book costs no more than a chapter. Some 10 ns a character of the samples, a third of it for LZ4, and 2 microseconds a
-text; judging a batch costs a millisecond and a half however small it is, so it should have texts by the hundred.
+book costs no more than a chapter. Some 4 ns a byte of the samples, half of it for LZ4, and 2 microseconds a text;
+judging a batch costs a millisecond however small it is, so it should have texts by the hundred.
 """
 
 import functools

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mrprep.errors import BugError, MrprepError
-from mrprep.mindrecord import core
+from mrprep.mindrecord import core, write
 from mrprep.mindrecord.checksum import Checksum
 from mrprep.mindrecord.columns import columns, merged_boundaries
 from mrprep.mindrecord.read import (
@@ -132,6 +132,22 @@ def by_the_library(file: Path, names: list[str]) -> Iterator[dict[str, bytes]]:
         for blob, _ in rows:
             yield {name: bytes(blob[name]) for name in names}
     reader.close()
+
+
+@pytest.mark.parametrize("room", [True, False])
+def test_the_index_is_the_same_by_way_of_memory_where_nothing_is_left(
+    room: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory, file = tmp_path / "memory", tmp_path / "train-00000.mindrecord"
+    if room:
+        memory.mkdir()
+    monkeypatch.setattr(write, "_MEMORY", memory)
+    write_rows(file, FLAT, [{"input_ids": flat_rows(100)}])
+    written = index_of(file).read_bytes()
+    index_of(file).unlink()
+    write._index_beside(file)
+    assert written == index_of(file).read_bytes()
+    assert not room or not list(memory.iterdir())
 
 
 @pytest.mark.parametrize("layout", ["flat", "mcore"])

@@ -9,6 +9,8 @@ import pytest
 from audit_builds import TRAIN, audit, bad, make, replant, twin, vouch
 from conftest import ROOT
 
+from mrprep.audit.read import blocks, looked_up
+from mrprep.audit.subject import open_tokenizer
 from mrprep.builddir.manifest import open_build
 from mrprep.cli.app import run
 from mrprep.stages.audit import How, Options, json_report, of_build, text_report
@@ -44,6 +46,18 @@ def test_sampled_tokens_are_counted_as_drawn(healthy):
 
 def test_same_seed_same_findings(healthy):
     assert audit(healthy, sample=50, seed=3) == audit(healthy, sample=50, seed=3)
+
+
+def test_documents_looked_up_for_all_shards_are_those_of_each(healthy):
+    subject = of_build(open_build(healthy))
+    tokenizer = open_tokenizer(subject)
+    wanted = [(shard, np.arange(min(3, shard["rows"]))) for shard in subject.splits["train"]]
+    known = looked_up(subject, wanted)
+    assert known is not None
+    for shard, rows in wanted:
+        (each,), (alone,) = (list(blocks(subject, tokenizer, "train", shard, rows, all_)) for all_ in (known, None))
+        assert list(each.found.items()) == list(alone.found.items())
+        assert (each.sizes, each.texts) == (alone.sizes, alone.texts)
 
 
 @pytest.mark.parametrize(

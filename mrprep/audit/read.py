@@ -1,6 +1,6 @@
 """Rows of a shard as blocks, traced and decoded."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from mrprep.audit.block import BLOCK_TOKENS, I32, Block, Stretches
 from mrprep.audit.decode import decoded, owners
 from mrprep.audit.foreign import foreign_blocks
 from mrprep.audit.subject import Shard, Subject
-from mrprep.audit.trace import origins, stretches
+from mrprep.audit.trace import Origins, origins, stretches
 from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
 from mrprep.mindrecord.read import count_rows, stored_batches
@@ -18,7 +18,24 @@ from mrprep.printable import printable
 from mrprep.tokenizers.protocol import Tokenizer
 
 
-def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, rows: I64) -> Iterator[Block]:
+def looked_up(subject: Subject, wanted: Iterable[tuple[Shard, I64]]) -> Origins | None:
+    """Return where the documents in some rows of several shards came from, each row group of text read once for all.
+
+    Nothing of what has no build, or is damaged: that is told shard by shard.
+    """
+    build = subject.build
+    if build is None:
+        return None
+    try:
+        docs = [stretches(build, shard, rows).doc for shard, rows in wanted]
+        return origins(build, np.concatenate(docs))
+    except MrprepError:
+        return None
+
+
+def blocks(
+    subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, rows: I64, known: Origins | None = None
+) -> Iterator[Block]:
     """Yield rows of a shard.
 
     Args:
@@ -27,6 +44,7 @@ def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, row
         split: the shard's split.
         shard: its entry there.
         rows: their numbers, rising.
+        known: where their documents came from; looked up if None.
 
     Raises:
         MrprepError: the shard or a table is damaged, or its rows are not what the manifest says.
@@ -43,7 +61,7 @@ def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, row
         tokens = _tokens(build, shard, some)
         traced = stretches(build, shard, some)
         _check_places(shard, traced, width)
-        known = origins(build, traced.doc)
+        own = known.of(traced.doc) if known is not None else origins(build, traced.doc)
         yield Block(
             split=split,
             shard=shard["file"],
@@ -51,9 +69,9 @@ def blocks(subject: Subject, tokenizer: Tokenizer, split: str, shard: Shard, row
             tokens=tokens,
             stretches=traced,
             owner=owners(traced, tokens.shape),
-            found=known.found,
-            sizes=known.sizes,
-            texts=known.texts,
+            found=own.found,
+            sizes=own.sizes,
+            texts=own.texts,
             decoded=decoded(tokenizer, tokens, traced),
         )
 

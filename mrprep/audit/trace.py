@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +27,7 @@ HELD = 32 << 20
 READERS = 4
 """Parts that are read side by side."""
 Rows = list[tuple[int, dict[str, Any]]]
+Value = TypeVar("Value")
 _WHERE = ["id", "source", "path", "line", "piece", "text"]
 
 
@@ -63,6 +64,15 @@ class Origins:
     """Bytes of their texts."""
     texts: dict[int, str]
     """Their texts, of as many as have HELD bytes together."""
+
+    def of(self, docs: I64) -> "Origins":
+        """Return what is known of some of them."""
+        wanted = np.unique(docs).tolist()
+        return Origins(_some(self.found, wanted), _some(self.sizes, wanted), _some(self.texts, wanted))
+
+
+def _some(known: Mapping[int, Value], docs: list[int]) -> dict[int, Value]:
+    return {doc: known[doc] for doc in docs if doc in known}
 
 
 def origins(build: Build, docs: I64) -> Origins:

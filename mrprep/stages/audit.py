@@ -17,7 +17,7 @@ from mrprep.audit.how import How
 from mrprep.audit.integrity import files_of, integrity, unreadable, without, wrong_files
 from mrprep.audit.limits import Limits as Options
 from mrprep.audit.ranks import rank_batches
-from mrprep.audit.read import blocks
+from mrprep.audit.read import blocks, looked_up
 from mrprep.audit.report import Audited, json_report, short_report, text_report
 from mrprep.audit.scan import scan_rows, scan_texts
 from mrprep.audit.subject import Shard, Subject, of_build, of_shards, open_tokenizer
@@ -121,10 +121,11 @@ def _show(
 ) -> Iterator[str]:
     """Show sampled rows to all looks; yield a sentence for each shard that cannot be read."""
     work = list(_work(subject, how, splits))
+    known = looked_up(subject, [(shard, rows) for _, shard, rows in work]) if how.quick and work else None
     with bar(sum(rows.size for _, _, rows in work), "audit", "rows") as shown:
         for split, shard, rows in work:
             try:
-                for block in blocks(subject, tokenizer, split, shard, rows):
+                for block in blocks(subject, tokenizer, split, shard, rows, known):
                     for look in looks:
                         look.see(block)
             except MrprepError as error:

@@ -10,11 +10,11 @@ from audit_builds import TRAIN, audit, bad, make, replant, twin, vouch
 from conftest import ROOT
 
 from mrprep.audit.read import blocks, looked_up
-from mrprep.audit.subject import open_tokenizer
 from mrprep.builddir.manifest import open_build
 from mrprep.cli.app import run
 from mrprep.stages.audit import How, Options, json_report, of_build, text_report
 from mrprep.stages.audit import audit as judge
+from mrprep.tokenizers.of_build import tokenizer_of
 
 pytestmark = pytest.mark.mindspore
 CORPUS = ROOT / "samples" / "corpus"
@@ -49,8 +49,8 @@ def test_same_seed_same_findings(healthy):
 
 
 def test_documents_looked_up_for_all_shards_are_those_of_each(healthy):
-    subject = of_build(open_build(healthy))
-    tokenizer = open_tokenizer(subject)
+    subject = of_build(build := open_build(healthy))
+    tokenizer = tokenizer_of(build)
     wanted = [(shard, np.arange(min(3, shard["rows"]))) for shard in subject.splits["train"]]
     known = looked_up(subject, wanted)
     assert known is not None

@@ -40,7 +40,7 @@ from mrprep.provenance.tables import table_of
 from mrprep.request import RunOptions, clear
 from mrprep.stages import pack
 
-VERSION = 1
+VERSION = 2
 _SHOWN = 5
 """Names of a list that an error quotes."""
 
@@ -64,14 +64,14 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
 
     Args:
         out: of the build.
-        names: ids, files with one document, ``path:line``.
+        names: as `provenance.meaning` knows them.
         options: how it is run; ``strict``: every name must mean a document.
         say: is given lines for the user.
         dry_run: look only.
 
     Raises:
         MrprepError: what stands at ``out`` does not allow it, train would be empty, or no name, or (strict) not every
-            name, means a document.
+            name, means a document or one that was removed before.
         BugError: the ledger does not add up; the build stays as it was.
     """
     home = layout.work_of(out)
@@ -85,7 +85,7 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
         affected = shards_with(build, listed.rows)
         shards = [build.manifest["splits"][split]["shards"][place] for split, place in affected]
         total = sum(len(facts["shards"]) for facts in build.manifest["splits"].values())
-        if dry_run:
+        if dry_run or not listed.ids.size:
             return Removed(build, listed, {shard["file"]: shard["file"] for shard in shards}, total)
         if (home / "phases").exists():
             say(f"unfinished work in {printable(str(home))} may hold what is to go: it is dropped")
@@ -102,7 +102,7 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
 
 
 def _refuse_missing(build: Build, listed: Listed, *, strict: bool) -> None:
-    if not listed.missing or not (strict or not listed.ids.size):
+    if not listed.missing or not (strict or not (listed.ids.size or listed.already)):
         return
     count = len(listed.missing)
     some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if count > _SHOWN else "")
@@ -131,7 +131,8 @@ def _removed(
     manifest["text"], files = _text(build, dict(zip(numbers, cleaned, strict=True)), gone)
     places |= files
     places |= _dedupe_tables(build, listed, verdict, work.path)
-    places[layout.REMOVED] = _removed_texts(build, cleaned, work.path / "removed.npy")
+    for remembered in (layout.REMOVED, layout.REMOVED_NAMES):
+        places[remembered] = _remembered(build, remembered, cleaned, work.path)
     said = {number for each in facts for number in each.facts["quoted"]}
     manifest["examples"], reports = without_quotes(build, quotes, said, work.path)
     return changed(build, manifest, {**places, **reports}, options, work, gone)
@@ -166,10 +167,11 @@ def _dedupe_tables(build: Build, listed: Listed, verdict: I64, folder: Path) -> 
     return places
 
 
-def _removed_texts(build: Build, cleaned: Sequence[Path], path: Path) -> Path:
-    """Write the hashes of all texts that were ever removed from a build: uint64[n, 2], in order, each once."""
-    before = [np.load(build.file(layout.REMOVED))] if build.holds(layout.REMOVED) else []
-    hashes = np.concatenate([*before, *(np.load(each / "removed.npy") for each in cleaned)])
+def _remembered(build: Build, name: str, cleaned: Sequence[Path], folder: Path) -> Path:
+    """Write the hashes of all texts, or names, that were ever removed from a build: in order, each once."""
+    path = folder / Path(name).name
+    before = [np.load(build.file(name))] if build.holds(name) else []
+    hashes = np.concatenate([*before, *(np.load(each / path.name) for each in cleaned)])
     np.save(path, np.unique(hashes, axis=0))
     return path
 

@@ -44,13 +44,25 @@ def _said(removed: Any, names: int, *, dry_run: bool) -> Iterator[str]:
 
     listed = removed.listed
     yield f"listed      {names:,} names: {listed.named:,} documents, {len(listed.missing):,} not found"
+    yield from (f"document    {each}" for each in listed.documents)
+    if listed.named > len(listed.documents):
+        yield f"            … and {listed.named - len(listed.documents):,} more"
+    if listed.already:
+        yield f"before      {listed.already:,} {'name was' if listed.already == 1 else 'names were'} removed already"
+    yield from (f"stays       {name}: name it by its id if it is meant" for name in listed.others)
     yield from (f"not found   {name}" for name in listed.missing)
     if listed.missing:
         yield f"            {ADVICE}"
+    if listed.named:
+        yield from _gone(removed, dry_run=dry_run)
+    yield f"{'unchanged' if dry_run or not listed.named else 'done':<11} {printable(str(removed.build.path))}"
+
+
+def _gone(removed: Any, *, dry_run: bool) -> Iterator[str]:
+    listed = removed.listed
     with_them = f"{listed.copies:,} copies of their text and {listed.followers:,} near duplicates left out for them"
     yield f"{'would go' if dry_run else 'removed':<11} {listed.named:,} documents, {with_them}"
     yield from (f"stays       {name}, of which a document that goes is a duplicate" for name in listed.resembling)
     yield f"shards      {len(removed.shards):,} of {removed.total:,} hold some of it"
     for old, new in removed.shards.items():
         yield f"            {old}" + ("" if dry_run else f" -> {new}" if new else ": nothing was left in it")
-    yield f"{'unchanged' if dry_run else 'done':<11} {printable(str(removed.build.path))}"

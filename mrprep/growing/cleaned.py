@@ -1,5 +1,6 @@
 """A part of a build's text without some documents: their rows stay, emptied, so all others keep their ordinals."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from mrprep.builddir.tables import DROPPED, HITS, TEXT
 from mrprep.growing.removed_texts import text_hashes
 from mrprep.order import I64, U64
 from mrprep.printable import printable
+from mrprep.provenance.called import all_names, name_hashes
 
 _EMPTY = {"id": 0, "path": b"", "offset": 0, "line": 0, "piece": 0, "text": "", "edits": None, "score": None}
 
@@ -37,13 +39,15 @@ class CleanUnit:
 def clean_unit(unit: CleanUnit, out: Path) -> None:
     """Write what changes: ``text.parquet``, ``dropped.parquet``, ``hits.parquet``, the sketch, and ``facts.json``.
 
-    Of the texts that go there is ``removed.npy``: XXH3-128, uint64[n, 2].
+    Of the texts that go there is ``removed.npy``: XXH3-128, uint64[n, 2]; of the names of the documents
+    ``removed-names.npy``: `provenance.called.name_hashes`, uint64[n].
 
     ``facts.json``: ``rows`` (place, id, source, bytes of each emptied row), ``dropped`` (how many documents that map
     stages had left out), ``quoted`` (numbers of the excerpts that stand in a text that goes).
     """
     quoted: set[int] = set()
-    rows = _clean_text(unit, out, quoted) if unit.rows.size else []
+    names: list[bytes] = []
+    rows = _clean_text(unit, out, quoted, names) if unit.rows.size else []
     ids, hashes = text_hashes(unit.text)
     np.save(out / "removed.npy", hashes[np.isin(ids, unit.ids)])
     dropped = _without(unit.dropped, unit.ids, DROPPED, out / "dropped.parquet")
@@ -51,6 +55,8 @@ def clean_unit(unit: CleanUnit, out: Path) -> None:
         _without(unit.hits, unit.ids, HITS, out / "hits.parquet")
     for row in dropped:
         _note_quoted(row["excerpt"], unit.excerpts, quoted)
+        names += _names(row)
+    np.save(out / "removed-names.npy", name_hashes(names))
     if unit.sketch and unit.rows.size:
         _clean_sketch(unit, out)
     documents = sum(row["stage"] != "read" for row in dropped)
@@ -58,8 +64,8 @@ def clean_unit(unit: CleanUnit, out: Path) -> None:
     (out / "facts.json").write_bytes(orjson.dumps(facts))
 
 
-def _clean_text(unit: CleanUnit, out: Path, quoted: set[int]) -> list[dict[str, Any]]:
-    """Copy the table, a row group at a time; return what stood in the emptied rows, but for the texts."""
+def _clean_text(unit: CleanUnit, out: Path, quoted: set[int], names: list[bytes]) -> list[dict[str, Any]]:
+    """Copy the table, a row group at a time; return what stood in the emptied rows, but for the texts; add to names."""
     gone = []
     base = 0
     with pq.ParquetFile(unit.text) as file, _writer(out / "text.parquet", TEXT) as writer:
@@ -73,11 +79,17 @@ def _clean_text(unit: CleanUnit, out: Path, quoted: set[int]) -> list[dict[str, 
                     facts = {name: rows[place][name] for name in ("id", "source")}
                     gone.append({"place": base + place, **facts, "bytes": len(text.encode())})
                     _note_quoted(text, unit.excerpts, quoted)
+                    names += _names(rows[place])
                     rows[place] |= _EMPTY
                 table = pa.Table.from_pylist(rows, schema=TEXT)
             writer.write_table(table)
             base += table.num_rows
     return gone
+
+
+def _names(row: Mapping[str, Any]) -> list[bytes]:
+    """Return the names of the document that begins with a row, if one does."""
+    return [] if row["piece"] else all_names(row["id"], row["source"], row["path"], row["line"])
 
 
 def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:

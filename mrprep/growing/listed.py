@@ -1,7 +1,8 @@
 """From a list of names to the documents that go: those named, copies of their text, what was left out for them."""
 
+import codecs
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,8 +18,13 @@ from mrprep.errors import MrprepError
 from mrprep.order import I64, U64
 from mrprep.printable import printable
 from mrprep.provenance import tables
-from mrprep.provenance.name import ID, named, unread
+from mrprep.provenance.called import ID, name_hashes, removed_names, shown
+from mrprep.provenance.meaning import Meaning, meanings
+from mrprep.provenance.name import described, line_within, several, unread, unread_files
 from mrprep.runs import runs
+
+SHOWN = 20
+"""Documents of a list that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,12 @@ class Listed:
     """Near duplicates that go with them, as dedupe had left them out in their favour."""
     resembling: tuple[str, ...]
     """Documents that stay though one that goes is a near duplicate of them: id and place."""
+    documents: tuple[str, ...]
+    """The first SHOWN documents that the list names: id and ``source/path:line``."""
+    already: int
+    """Names of documents that were removed before."""
+    others: tuple[str, ...]
+    """Those of these names that another document has now, which stays."""
     missing: tuple[str, ...]
     """Names that no document goes by, or with what is wrong: the file was not read, or holds several documents."""
 
@@ -44,28 +56,46 @@ class Listed:
 def read_list(path: Path) -> list[str]:
     """Return the names in a file, one a line, each once; only blank lines are passed over.
 
-    A line ends at LF, or CR LF, and at nothing else; all other bytes are of the name, as files may be called anything.
+    A line ends at LF, and loses the blanks, tabs and CR before that; all other bytes are of the name, as files may be
+    called anything. A UTF-8 byte order mark at the start is none of a name.
 
     Raises:
-        MrprepError: it cannot be read, or holds no name.
+        MrprepError: it cannot be read, is UTF-16, or holds no name.
     """
-    shown = printable(str(path))
+    where = printable(str(path))
     try:
-        lines = path.read_bytes().split(b"\n")
+        data = path.read_bytes()
     except OSError as error:
-        raise MrprepError(f"{shown} cannot be read: {(error.strerror or str(error)).lower()}") from None
-    found = list(dict.fromkeys(os.fsdecode(line.removesuffix(b"\r")) for line in lines if line.strip()))
+        raise MrprepError(f"{where} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data:
+        raise MrprepError(f"{where} is UTF-16 or binary, and a list is UTF-8: save it as UTF-8 text")
+    lines = (line.rstrip(b" \t\r") for line in data.removeprefix(codecs.BOM_UTF8).split(b"\n"))
+    found = list(dict.fromkeys(os.fsdecode(line) for line in lines if line.strip()))
     if not found:
-        raise MrprepError(f"{shown} names no document: write an id or path:line on each line")
+        raise MrprepError(f"{where} names no document: write an id or path:line on each line")
     return found
 
 
-def documents_of(build: Build, names: Sequence[str]) -> Listed:
-    """Return the documents that names mean. Ids are looked up all at once; each other name costs a pass over text/.
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """What names mean; the strings as in `Listed`."""
 
+    ids: U64
+    """Rising."""
+    documents: tuple[str, ...]
+    already: int
+    others: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def documents_of(build: Build, names: Sequence[str]) -> Listed:
+    """Return the documents that names mean (`provenance.meaning`), and those that go with them.
+
+    A name of a document that was removed before means none, and never the one that has that name now.
     Without dedupe nothing is known of copies: only what is named goes.
     """
-    wanted, missing = _ids(build, names)
+    read = _resolved(build, names)
+    wanted = read.ids
     named, _ = _rows(build, wanted)
     going = named
     copies = followers = 0
@@ -76,27 +106,58 @@ def documents_of(build: Build, names: Sequence[str]) -> Listed:
         going = np.union1d(named, runs(every.firsts, every.rows))
     _, ids = _rows(build, np.zeros(0, np.uint64), going)
     every_id = np.union1d(wanted, ids)
-    return Listed(going, every_id, wanted.size, copies, followers, resembling, missing)
+    return Listed(
+        going,
+        every_id,
+        wanted.size,
+        copies,
+        followers,
+        resembling,
+        read.documents,
+        read.already,
+        read.others,
+        read.missing,
+    )
 
 
-def _ids(build: Build, names: Sequence[str]) -> tuple[U64, tuple[str, ...]]:
-    """Return the ids of the documents that names mean, rising, and what is wrong with the other names."""
-    by_id = {int(name, 16): name for name in names if ID.fullmatch(name)}
-    asked = np.array(sorted(by_id.keys() - {0}), np.uint64)  # 0: of emptied rows
-    known = [np.intersect1d(np.asarray(table["id"]), asked) for _, table in tables.documents(build)]
-    found = set(np.concatenate([np.zeros(0, np.uint64), *known]).tolist())
-    missing = [name for value, name in by_id.items() if value not in found]
-    for name in names:
-        if not ID.fullmatch(name):
-            try:
-                ids = {piece.id for piece in named(build, name)}
-            except MrprepError as error:
-                missing.append(str(error))
-                continue
-            found |= ids
-            if not ids:
-                missing.append(unread(build, name) or repr(printable(name)))
-    return np.array(sorted(found), np.uint64), tuple(missing)
+def _resolved(build: Build, names: Sequence[str]) -> _Resolved:
+    encoded = [os.fsencode(name) for name in names]
+    gone = np.isin(name_hashes(encoded), removed_names(build)).tolist()
+    good: dict[int, None] = {}
+    already, others, bad = 0, [], []
+    for at, meaning in enumerate(meanings(build, encoded)):
+        if gone[at] and meaning.count < 2:
+            already += 1
+            others += [(names[at], meaning.ids[0])] if meaning.count else []
+        elif meaning.count == 1:
+            good[meaning.ids[0]] = None
+        else:
+            bad.append((at, meaning))
+    ids = np.array(sorted(good), np.uint64)
+    some = list(good)[:SHOWN]
+    of = described(build, {*some, *(other for _, other in others), *(each for _, m in bad for each in m.ids)})
+    reasons = unread_files(build)
+    return _Resolved(
+        ids,
+        tuple(_told(of[identity]) for identity in some),
+        already,
+        tuple(f"{printable(name)!r} was removed; {_told(of[other])} has that name now" for name, other in others),
+        tuple(
+            several(names[at], meaning, of) if meaning.count else _unknown(reasons, names[at], encoded[at], meaning)
+            for at, meaning in bad
+        ),
+    )
+
+
+def _told(found: tables.Found) -> str:
+    return f"{found.id:016x}  {shown(found.source, found.path, found.line)}"
+
+
+def _unknown(reasons: Mapping[str, str], name: str, encoded: bytes, meaning: Meaning) -> str:
+    """Say what is wrong with a name that means nothing."""
+    if (line := line_within(encoded, meaning)) is not None:
+        return f"{printable(name)!r} (no document begins on that line; the last one before it does on line {line:,})"
+    return unread(reasons, name) or (name if ID.fullmatch(encoded) else repr(printable(name)))
 
 
 def _rows(build: Build, ids: U64, rows: I64 | None = None) -> tuple[I64, U64]:

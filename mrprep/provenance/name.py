@@ -1,108 +1,109 @@
-"""From what a user calls a document to the document."""
+"""From what a user calls a document to the document, and what to say where that leads nowhere."""
 
 import os
 import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from mrprep.builddir.manifest import Build
 from mrprep.errors import MrprepError
 from mrprep.printable import printable
-from mrprep.provenance.tables import Found, Mask, documents, found_rows
+from mrprep.provenance.called import AT_LINE, name_hashes, removed_names, shown
+from mrprep.provenance.meaning import LISTED, Meaning, heads, meanings
+from mrprep.provenance.tables import Found, documents, found_rows
 
-ID = re.compile(r"[0-9a-f]{16}")
-"""How a document's id is written."""
-_RECORDS = re.compile(rb"\.(jsonl|json|parquet|arrow)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
-ADVICE = "name a file as the build read it, file:line, or an id"
+_RECORDS = re.compile(rb"\.(jsonl|ndjson|json|parquet|arrow)(\.(gz|zst|bz2|xz))?$", re.IGNORECASE)
+ADVICE = "name source/path:line or path:line as the build read it, the line on which the document begins, or an id"
 """What to do about a name that means no document."""
-_LISTED = 10
 
 
 def find_document(build: Build, name: str) -> list[Found]:
-    """Return the pieces of the document that ``name`` means: an id, a file with one document, or file:line.
+    """Return the pieces of the document that a name means, as people type names: also by a line that it is on.
 
-    A file is named by its path within the source, or by any longer path that ends in it, such as ``source/path``.
+    Beside what `meaning.meanings` takes, a file may be named by a longer path that ends in its own, unless that has the
+    name of another source in it.
 
     Raises:
         MrprepError: nothing, or more than one document, goes by that name; the message lists some.
     """
-    found = named(build, name)
-    if not found:
-        raise MrprepError(
-            unread(build, name) or f"no document of this build goes by {printable(name)!r}{on_request(build)}: {ADVICE}"
-        )
-    return found
+    ways = _ways(build, os.fsencode(name))
+    for way, meaning in zip(ways, meanings(build, ways), strict=True):
+        found = meaning
+        if not meaning.count and (line := line_within(way, meaning)) is not None:
+            (found,) = meanings(build, [b"%s:%d" % (_file(way), line)])
+        if found.count > 1:
+            raise MrprepError(several(name, found, described(build, found.ids)))
+        if found.count:
+            return [each for each in _rows(build, found.ids) if each.id == found.ids[0]]
+    if np.isin(name_hashes(ways), removed_names(build)).any():
+        raise MrprepError(f"no document of this build goes by {printable(name)!r}: it was removed on request")
+    raise MrprepError(
+        unread(unread_files(build), name)
+        or f"no document of this build goes by {printable(name)!r}{on_request(build)}: {ADVICE}"
+    )
 
 
-def named(build: Build, name: str) -> list[Found]:
-    """Return the pieces of the document that ``name`` means, none if it means nothing; else as `find_document`."""
-    if ID.fullmatch(name):
-        return _pieces(_matching_id(build, int(name, 16)), name)
-    matches = _matching_path(build, os.fsencode(name))
-    path, _, line = name.rpartition(":")
-    if not matches and line.isdigit():
-        matches = _at_line(_matching_path(build, os.fsencode(path)), int(line))
-    return _pieces(matches, name)
+def described(build: Build, ids: Collection[int]) -> dict[int, Found]:
+    """Return the first piece of each of some documents."""
+    return {each.id: each for each in reversed(_rows(build, ids))}
 
 
-def unread(build: Build, name: str) -> str:
-    """Say that the file of a name was not read, and why; empty if the build tells nothing of the kind."""
-    inputs = build.manifest["inputs"]
+def several(name: str, meaning: Meaning, found: Mapping[int, Found]) -> str:
+    """Say which documents go by one name; ``found``: `described` of them."""
+    of = sorted((found[identity] for identity in meaning.ids), key=lambda f: (f.path, f.line, f.source))
+    some = ", ".join(f"{f.id:016x} {shown(f.source, f.path, f.line)}" for f in of)
+    more = ", …" if meaning.count > LISTED else ""
+    return f"{printable(name)!r} holds {meaning.count:,} documents: name one of them ({some}{more})"
+
+
+def line_within(name: bytes, meaning: Meaning) -> int | None:
+    """Return the line before that of a name on which a document of its file begins; None of a file of records."""
+    return None if _RECORDS.search(_file(name)) else meaning.before
+
+
+def unread_files(build: Build) -> dict[str, str]:
+    """Return the files that were not read, as they are printed, and why."""
+    inputs: Mapping[str, Sequence[Mapping[str, Any]]] = build.manifest["inputs"]
     reasons = {item["path"]: item["reason"] for item in inputs["skipped"]}
-    reasons |= {item["path"]: item["problem"] for item in inputs["problems"]}
-    shown = printable(name)
-    found = (path for path in reasons if shown == path or shown.endswith(f"/{path}"))
-    return next((f"{path} was not read: {reasons[path]}" for path in found), "")
+    return reasons | {item["path"]: item["problem"] for item in inputs["problems"]}
+
+
+def unread(reasons: Mapping[str, str], name: str) -> str:
+    """Say that the file of a name was not read, and why; empty if `unread_files` tells nothing of the kind."""
+    parts = printable(name, 4096).split("/")
+    paths = ("/".join(parts[at:]) for at in range(len(parts)))
+    return next((f"{path} was not read: {reasons[path]}" for path in paths if path in reasons), "")
 
 
 def on_request(build: Build) -> str:
-    """Return the clause that says how many documents were removed on request; empty if none was."""
+    """Return the clause that says how many documents were removed whose names are not remembered; empty if none was."""
     count = build.manifest["ledger"]["documents"].get("removed_on_request", 0)
-    return f" ({count:,} removed on request, and their names not kept)" if count else ""
+    return (
+        f" ({count:,} removed on request, and their names not kept)" if count and not removed_names(build).size else ""
+    )
 
 
-def _matching_id(build: Build, wanted: int) -> list[Found]:
-    return [
-        found
-        for base, table in documents(build)
-        for found in found_rows(base, table, np.asarray(table["id"]) == np.uint64(wanted))
-    ]
+def _file(name: bytes) -> bytes:
+    match = AT_LINE.fullmatch(name)
+    return match[1] if match else name
 
 
-def _matching_path(build: Build, wanted: bytes) -> list[Found]:
-    """Return the rows whose path ends ``wanted``; only those of the source that it names, if it names one."""
-    wanted = os.path.normpath(wanted)
+def _ways(build: Build, name: bytes) -> list[bytes]:
+    """Return a name, and the ends of it that may be meant: none that leaves out the source that it names."""
+    parts = os.path.normpath(name).split(b"/")
+    ends = [b"/".join(parts[at:]) for at in range(len(parts))]
+    named = [at for at, end in enumerate(ends) if heads(build, end)]
+    return list(dict.fromkeys([name, *ends[: named[-1] + 1 if named else None]]))
+
+
+def _rows(build: Build, ids: Collection[int]) -> list[Found]:
+    """Return all pieces of some documents, each document's in order."""
+    wanted = np.array(sorted(ids), np.uint64)
     found = [
-        each for base, table in documents(build) for each in found_rows(base, table, _has_path(table["path"], wanted))
+        each
+        for base, table in documents(build)
+        for each in found_rows(base, table, np.isin(np.asarray(table["id"]), wanted))
     ]
-    return [f for f in found if (b"/" + wanted).endswith(b"/%s/%s" % (os.fsencode(f.source), f.path))] or found
-
-
-def _has_path(column: pa.ChunkedArray, wanted: bytes) -> Mask:
-    """Return a mask of the rows whose path is ``wanted`` or the end of it."""
-    encoded = column.combine_chunks().dictionary_encode() if column.num_chunks else pa.chunked_array([], column.type)
-    if not len(encoded):
-        return np.zeros(0, bool)
-    hits = [wanted == path or wanted.endswith(b"/" + path) for path in encoded.dictionary.to_pylist()]
-    mask: Mask = np.asarray(hits, bool)[encoded.indices.to_numpy()]
-    return mask
-
-
-def _at_line(found: list[Found], line: int) -> list[Found]:
-    """Return the document that a line is in: the last to begin at or before it; a record is on one line alone."""
-    exact = [f for f in found if f.line == line]
-    if exact or any(_RECORDS.search(f.path) for f in found):
-        return exact
-    before = max((f.line for f in found if f.line <= line), default=None)
-    return [f for f in found if f.line == before]
-
-
-def _pieces(found: list[Found], name: str) -> list[Found]:
-    firsts = sorted({f.id: f for f in reversed(found)}.values(), key=lambda f: (f.path, f.line, f.source))
-    if len(firsts) > 1:
-        above = len({f.source for f in firsts}) > 1
-        some = ", ".join(f"{f.id:016x} {f'{printable(f.source)}/' if above else ''}{f.place}" for f in firsts[:_LISTED])
-        more = ", …" if len(firsts) > _LISTED else ""
-        raise MrprepError(f"{printable(name)!r} holds {len(firsts)} documents: name one of them ({some}{more})")
     return sorted(found, key=lambda f: f.piece)

@@ -16,6 +16,9 @@ from mrprep.mindrecord.integers import I64, SPARE, U8, Ragged, big_endian, unpac
 _BATCH_BYTES = 1 << 19
 """Of rows unpacked at a time, about: what comes of them stays in a core's cache."""
 
+_TOUCHED_BYTES = 16 << 20
+"""Of the file, after which its pages are given back."""
+
 
 def stored_rows(file: Path, columns: Sequence[str], rows: I64 | None = None) -> Iterator[dict[str, Ragged]]:
     """Yield columns of rows in batches, in the order asked for, or all.
@@ -30,13 +33,19 @@ def stored_rows(file: Path, columns: Sequence[str], rows: I64 | None = None) -> 
     """
     index = read_index(file)
     kinds = {name: _kind(index, name) for name in columns}
-    every = _mapped(file)
+    held = _mapped(file)
+    every = np.frombuffer(held, np.uint8)
+    touched = 0
     for some in _batches(index, np.arange(index.start.size) if rows is None else rows):
         data, start, end = _taken(every, index.start[some], index.end[some])
         try:
             yield {name: unpack(data, *_field(index, name, data, start, end), kinds[name]) for name in columns}
         except ValueError:
             raise DamagedError("a row of it is damaged") from None
+        touched += data.size
+        if touched > _TOUCHED_BYTES:
+            held.madvise(mmap.MADV_DONTNEED)
+            touched = 0
 
 
 def is_integers(kind: Mapping[str, object]) -> bool:
@@ -50,9 +59,9 @@ def _kind(index: Index, name: str) -> str:
     return str(index.schema[name]["type"])
 
 
-def _mapped(file: Path) -> U8:
+def _mapped(file: Path) -> mmap.mmap:
     with file.open("rb") as stream:
-        return np.frombuffer(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ), np.uint8)
+        return mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 def _batches(index: Index, rows: I64) -> list[I64]:

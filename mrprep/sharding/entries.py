@@ -20,6 +20,9 @@ from mrprep.sharding.plan import I64, Plan, expand
 
 I32 = npt.NDArray[np.int32]
 
+_LOT = 1 << 18
+"""Tokens that are copied at a time, and a row more: 40 bytes each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entries:
@@ -124,6 +127,8 @@ def gather(parts: Sequence[Path], entries: Entries, found: Stretches, first: int
     shift = ((found.row[low:high] - first) * rows.shape[1] + found.at[low:high])[order] - source
     flat = rows.reshape(-1)
     for index, begin, end in zip(used.tolist(), begins, [*begins[1:], len(order)], strict=True):
-        mine = slice(begin, end)
-        places = runs(source[mine], length[mine])
-        flat[places + np.repeat(shift[mine], length[mine])] = mapped(parts[index] / "tokens.npy")[places]
+        tokens = mapped(parts[index] / "tokens.npy")
+        lots = np.flatnonzero(np.diff(np.cumsum(length[begin:end]) // _LOT)) + 1 + begin
+        for mine in map(slice, [begin, *lots], [*lots, end]):
+            places = runs(source[mine], length[mine])
+            flat[places + np.repeat(shift[mine], length[mine])] = tokens[places]

@@ -1,7 +1,7 @@
 """Rows of MindRecord files that others wrote, into documents: split at EOD, their ids kept as they are.
 
 Texts are decoded for the tables alone, so that ``why``, ``show``, dedupe and the audit work. Where a document came from
-is not known: its place is the file and the row in which it begins. 3 Mtok/s a core.
+is not known: its place is the file and the row in which it begins. 3 Mtok/s a core. Memory: a piece of a document.
 """
 
 from collections.abc import Iterator
@@ -22,9 +22,11 @@ from mrprep.stages import dedupe
 from mrprep.tokenizers.choices import Choices
 from mrprep.tokenizers.family import open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
+from mrprep.tokenizers.slices import MAX_PIECE_IDS, Slices
 from mrprep.tokenizers.stored import IDS, STARTS
 
 VERSION = 1
+I32 = npt.NDArray[np.int32]
 I64 = npt.NDArray[np.int64]
 _LOOKED_AT = 64
 
@@ -55,15 +57,17 @@ def import_unit(unit: ImportUnit, out: Path) -> None:
         MrprepError: it is no MindRecord file, has no rows of ids, or an id that the tokenizer does not have.
     """
     tokenizer = open_tokenizer(unit.model, unit.choices, checked=True)
+    slices = Slices(tokenizer)
     sketches = dedupe.sketches(unit.sketched)
     writer = TextPartWriter(out, sketches.add)
     starts = [0]
     with NpyStream(out / IDS, np.int32) as stream:
-        for row, offset, ids in _documents(unit, tokenizer):
-            document = Document(Place(unit.source, unit.name, offset, row + 1), tokenizer.decode(ids.tolist()))
+        for piece in _pieces(unit, tokenizer, slices):
+            place = Place(unit.source, unit.name, piece.offset, piece.row + 1, piece.number)
+            document = Document(place, slices.text(piece.ids, begins=not piece.number))
             writer.saw(document)
             writer.keep(document)
-            stream.write(ids)
+            stream.write(piece.ids)
             starts.append(stream.length)
     writer.note(FileNote(unit.source, unit.name))
     writer.close()
@@ -71,37 +75,68 @@ def import_unit(unit: ImportUnit, out: Path) -> None:
     np.save(out / STARTS, np.array(starts))
 
 
-def _documents(unit: ImportUnit, tokenizer: Tokenizer) -> Iterator[tuple[int, int, I64]]:
-    """Yield (row in which it begins, tokens before it in the file, ids without BOS and EOD) of each document."""
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A document, or a piece of one that is longer than ``Slices`` makes them."""
+
+    row: int
+    """In which the document begins."""
+    offset: int
+    """Tokens before the document in the file."""
+    number: int
+    ids: I32
+    """Without BOS and EOD."""
+
+
+class _Begun:
+    """A document that has begun: its ids, without those of the pieces that were handed on."""
+
+    def __init__(self, row: int, offset: int, bos: int | None) -> None:
+        self._row, self._offset, self._bos = row, offset, bos
+        self._number = 0
+        self._held: list[I32] = []
+        self._size = 0
+
+    def add(self, ids: I64) -> None:
+        """Add ids; the BOS before the first is taken off."""
+        if ids.size and self._bos is not None:
+            ids, self._bos = ids[int(ids[0] == self._bos) :], None
+        self._held.append(ids.astype(np.int32))
+        self._size += ids.size
+
+    def pieces(self, slices: Slices, *, ended: bool) -> Iterator[_Piece]:
+        """Yield the pieces that are whole: if the document has ended, all."""
+        if not ended and self._size <= MAX_PIECE_IDS:
+            return
+        ids = np.concatenate([np.zeros(0, np.int32), *self._held])
+        while ids.size > (0 if ended else MAX_PIECE_IDS):
+            end = slices.piece_end(ids)
+            yield _Piece(self._row, self._offset, self._number, ids[:end])
+            ids, self._number = ids[end:], self._number + 1
+        self._held, self._size = [ids], ids.size
+
+
+def _pieces(unit: ImportUnit, tokenizer: Tokenizer, slices: Slices) -> Iterator[_Piece]:
+    """Yield the documents of a file, long ones in pieces."""
     overlaps = _overlap(unit.file)
-    begun: list[I64] = []
-    first = at = offset = 0
+    bos = tokenizer.bos_id if unit.bos else None
+    begun: _Begun | None = None
+    at = 0
     for row, whole in enumerate(_rows(unit.file)):
         ids = _unpadded(_known(whole, unit, tokenizer, row), tokenizer)[1 if overlaps and row else 0 :]
         cuts = [0, *(np.flatnonzero(ids == tokenizer.eod_id) + 1).tolist(), len(ids)]
         for start, stop in pairwise(cuts):
             if start == stop:
                 continue
-            if not begun:
-                first, offset = row, at + start
-            begun.append(ids[start:stop])
-            closed = stop > start and ids[stop - 1] == tokenizer.eod_id
-            if closed or (stop == len(ids) and not (overlaps or unit.joined)):
-                yield from _document(first, offset, begun, unit, tokenizer)
-                begun = []
+            begun = begun or _Begun(row, at + start, bos)
+            closed = bool(ids[stop - 1] == tokenizer.eod_id)
+            begun.add(ids[start : stop - closed])
+            ended = closed or (stop == len(ids) and not (overlaps or unit.joined))
+            yield from begun.pieces(slices, ended=ended)
+            begun = None if ended else begun
         at += len(ids)
-    yield from _document(first, offset, begun, unit, tokenizer)
-
-
-def _document(
-    row: int, offset: int, stretches: list[I64], unit: ImportUnit, tokenizer: Tokenizer
-) -> Iterator[tuple[int, int, I64]]:
-    ids = np.concatenate([np.zeros(0, np.int64), *stretches])
-    ids = ids[ids != tokenizer.eod_id]
-    if unit.bos and len(ids) and ids[0] == tokenizer.bos_id:
-        ids = ids[1:]
-    if len(ids):
-        yield row, offset, ids
+    if begun:
+        yield from begun.pieces(slices, ended=True)
 
 
 def _rows(file: Path) -> Iterator[I64]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.builddir.mapped import let_go, mapped
 from mrprep.tokenizers.protocol import Ids, Offsets, Tokenizer
 
 IDS, STARTS = "ids.npy", "starts.npy"
@@ -24,7 +25,7 @@ class StoredIds:
             alive: bool[rows], the rows whose texts come; None for all.
         """
         self._tokenizer = tokenizer
-        self._ids: npt.NDArray[Any] = np.load(part / IDS, mmap_mode="r")
+        self._ids = mapped(part / IDS)
         self._starts: npt.NDArray[np.int64] = np.load(part / STARTS)
         rows = len(self._starts) - 1
         self._rows = np.arange(rows) if alive is None else np.flatnonzero(alive)
@@ -33,8 +34,9 @@ class StoredIds:
         """Return the ids of the next texts, int32 flat, and where each begins, int64[n + 1]."""
         rows, self._rows = self._rows[: len(texts)], self._rows[len(texts) :]
         found = [np.asarray(self._ids[self._starts[row] : self._starts[row + 1]], np.int32) for row in rows.tolist()]
-        ends = np.cumsum([0, *map(len, found)])
-        return np.concatenate([np.zeros(0, np.int32), *found]), ends
+        ids = np.concatenate([np.zeros(0, np.int32), *found])
+        let_go(self._ids)
+        return ids, np.cumsum([0, *map(len, found)])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._tokenizer, name)

@@ -1,5 +1,6 @@
 """Builds that grow: what is there wins and stays byte for byte, what is new has its place in books and provenance."""
 
+import gzip
 import hashlib
 import json
 import os
@@ -143,6 +144,30 @@ def test_files_that_the_build_was_made_of_are_not_read_again(tmp_path: Path) -> 
     os.utime(second / "four.jsonl", ns=(1, 1))
     again = grow(build, second)
     assert again.held == 2 and again.added is not None, "a file with another mtime is another file"
+
+
+def test_an_addition_of_which_nothing_is_left_is_in_the_books_and_not_in_the_way(old: Path, tmp_path: Path) -> None:
+    build = Path(shutil.copytree(old, tmp_path / "build"))
+    short = jsonl(tmp_path / "short.jsonl", ["x", "y"])
+    done = mrprep("build", "--append", build, short, "--no-audit", "--jobs", 1)
+    assert done.returncode == 0, done.stderr
+    assert "no new text: 0 documents are in the build already, 2 were dropped" in done.stdout
+    assert manifest(build)["ledger"]["additions"][-1]["documents"]["dropped"] == 2
+    assert grow(build, short).added is None and not work_of(build).exists()
+    (tmp_path / "damaged.jsonl.gz").write_bytes(gzip.compress(b"x")[:12])
+    with pytest.raises(MrprepError, match=r"no document is left .* not read: damaged"):
+        grow(build, tmp_path / "damaged.jsonl.gz")
+    assert grow(build, jsonl(tmp_path / "more.jsonl", [varied(90)])).added is not None
+    assert not list(damage(open_build(build)))
+
+
+def test_files_of_one_name_size_and_time_in_two_folders_are_two(old: Path, tmp_path: Path) -> None:
+    build = Path(shutil.copytree(old, tmp_path / "build"))
+    for folder, text in (("c1", varied(31)), ("c2", varied(31)[::-1])):
+        (tmp_path / folder).mkdir()
+        os.utime(jsonl(tmp_path / folder / "f0.jsonl", [text]), ns=(1, 1))
+        assert grow(build, tmp_path / folder / "f0.jsonl").added is not None
+    assert grow(build, tmp_path / "c1", tmp_path / "c2").added is None
 
 
 def test_hashed_inputs_are_told_by_their_content(tmp_path: Path) -> None:

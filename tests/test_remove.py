@@ -174,8 +174,11 @@ def test_a_removed_text_does_not_come_again_from_another_file(pipeline: str, tmp
     )
     assert "tokens" in explain(open_build(build), "again.jsonl:2")
     assert not list(damage(open_build(build)))
-    with pytest.raises(MrprepError, match=r"no document is left to build from: 1 records .* on-request 1"):
-        grow(build, jsonl(tmp_path / "more.jsonl", [gone[0]]))
+    more = jsonl(tmp_path / "more.jsonl", [gone[0]])
+    assert grow(build, more).added is not None, "no failure, though nothing is left of it"
+    assert manifest(build)["ledger"]["additions"][-1]["documents"]["dropped"] == 1
+    assert grow(build, more).added is None and not work_of(build).exists()
+    assert not list(damage(open_build(build)))
 
 
 def test_texts_are_known_by_the_hash_of_all_their_pieces(tmp_path: Path) -> None:

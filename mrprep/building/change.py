@@ -72,7 +72,7 @@ def changed(
     files = {name: record for name, record in build.files.items() if name not in old} | digests(work, new)
     renamed = {**build.manifest.get("renamed", {}), **taken}
     run = run_of(build)
-    if marks is not None:
-        run["marks"] = (Marks.read(run.get("marks", {})) | marks).record()
+    if marks is not None and "marks" in run:  # else not those of all files
+        run["marks"] = (Marks.read(run["marks"]) | marks).record()
     change = Change({**manifest, "files": files, "renamed": renamed}, new, run | run_facts(options, work))
     return apply(build, change, copy=options.keep_work)

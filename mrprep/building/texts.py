@@ -20,7 +20,7 @@ from mrprep.errors import MrprepError
 from mrprep.growing.removed_texts import leave_out
 from mrprep.plan import Plan, listed_again
 from mrprep.printable import file_name, printable
-from mrprep.request import Request, RunOptions, changed, refuse_changed
+from mrprep.request import ADDITION, Request, RunOptions, changed, clear, refuse_changed
 from mrprep.sources.spans import Span, ranges, to_count, with_first_lines
 from mrprep.stages import against, boilerplate, clean, decontaminate, dedupe, own, paragraphs, read
 from mrprep.stages import filter as filtering
@@ -54,11 +54,10 @@ def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str
     """Run the phases from the texts that were read to those that are kept."""
     pipeline = request.pipeline
     names = [source.name for source in pipeline.source]
-    refuse_none_left(parts)
+    _refuse_none_left(request, parts, work.path.parent)
     parts = _rewritten(work, pipeline, parts, names)
     if removed is not None:
         parts = leave_out(work, parts, removed, pipeline.dedupe if "dedupe" in pipeline.stages else None)
-        refuse_none_left(parts)
     if "dedupe" not in pipeline.stages:
         return Texts(parts, None, told)
     held = against.hold(work, request.earlier, pipeline.dedupe) if request.earlier else []
@@ -66,6 +65,22 @@ def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str
     for phase in dedupe.PHASES:
         work.spare(phase, dedupe.SPARE, dedupe.PHASES)
     return Texts(parts, duplicates, told)
+
+
+def _refuse_none_left(request: Request, parts: Sequence[TextPart], home: Path) -> None:
+    """Stop when nothing was left; of an addition that is no failure, unless for files that could not be read.
+
+    Raises:
+        MrprepError: see `refuse_none_left`; work on an addition goes, as it would stand in the way of others.
+    """
+    if request.form == ADDITION and not _unread(parts):
+        return
+    try:
+        refuse_none_left(parts)
+    except MrprepError:
+        if request.form == ADDITION:
+            clear(home)
+        raise
 
 
 def _evaluation(work: Work, pipeline: Pipeline) -> tuple[Path | None, dict[str, int]]:

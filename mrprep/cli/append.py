@@ -116,7 +116,9 @@ def _said(appended: Any) -> Any:
     elif added is not None:
         books = added.manifest["ledger"]["documents"]
         there, dropped = books["duplicates"], books["dropped"]
-        yield f"no new text: {there:,} documents are in the build already, {dropped:,} were dropped"
+        bad = added.manifest["ledger"]["read"]["bad"]
+        none = f", {bad:,} records were no documents" if bad else ""
+        yield f"no new text: {there:,} documents are in the build already, {dropped:,} were dropped{none}"
     manifest = appended.build.manifest
     rows = ", ".join(f"{name} {split['rows']:,} rows" for name, split in manifest["splits"].items())
     kept = manifest["ledger"]["documents"]["kept"]

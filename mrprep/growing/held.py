@@ -17,7 +17,7 @@ def held(build: Build, found: Plan, names: Sequence[str], *, hashed: bool) -> fr
     """Return source and path of each file of a plan that a build holds already, unchanged.
 
     A file that went into the build under ``--hash-inputs`` is known by its content, each other one by path, size and
-    mtime. Of builds that an earlier mrprep has made, only sets of inputs are known, each as a whole.
+    mtime. Of builds whose run.json is gone, or that an earlier mrprep has made, whole sets of inputs are known.
 
     Args:
         build: that grows.
@@ -27,14 +27,14 @@ def held(build: Build, found: Plan, names: Sequence[str], *, hashed: bool) -> fr
     """
     run = run_of(build)
     files = [(listing.source.name, file.path) for listing in found.listings for file in listing.files]
-    known = Marks.read(run.get("marks", {}))
-    there = known.holds(by_place(found.listings))
-    inputs = inputs_record(found.listings, hashed=hashed)
-    if known.contents and not there.all():
-        contents = inputs if hashed else inputs_record(found.listings, hashed=True)
-        there |= known.holds(by_content(contents))
-    if _is_one_set(build, run, dict(zip(names, inputs.values(), strict=True))):
-        there = np.ones(len(files), bool)
+    if "marks" in run:
+        known = Marks.read(run["marks"])
+        there = known.holds(by_place(found.listings))
+        if known.contents and not there.all():
+            there |= known.holds(by_content(inputs_record(found.listings, hashed=True)))
+    else:
+        inputs = inputs_record(found.listings, hashed=hashed)
+        there = np.full(len(files), _is_one_set(build, run, dict(zip(names, inputs.values(), strict=True))))
     return frozenset(file for file, here in zip(files, there.tolist(), strict=True) if here)
 
 

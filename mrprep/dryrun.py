@@ -8,6 +8,7 @@ from mrprep.config import Pipeline
 from mrprep.growing.held import files_held
 from mrprep.plan import UNREAD, Plan, plan
 from mrprep.printable import printable
+from mrprep.sources.twice import told
 
 _LISTED = 10
 
@@ -38,6 +39,8 @@ def _inputs(found: Plan) -> Iterator[str]:
             yield f"  left aside: {printable(item.path)} ({item.reason})"
         if len(listing.skipped) > _LISTED:
             yield f"  left aside: {len(listing.skipped) - _LISTED:,} more"
+    if found.twice:
+        yield told(len(found.twice))
     if found.held:
         yield files_held(len(found.held))
     yield f"{len(found.units):,} units of about {found.unit:,} bytes"

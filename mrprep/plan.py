@@ -15,6 +15,7 @@ from mrprep.sources.discover import File, Listing, discover
 from mrprep.sources.files import open_file
 from mrprep.sources.source import Source
 from mrprep.sources.spans import Span, cut, unit_bytes
+from mrprep.sources.twice import named_before
 
 UNREAD = ("unreadable", "dangling")
 """Kinds of what is left aside though somebody meant it to be read."""
@@ -30,6 +31,8 @@ class Plan:
     units: tuple[tuple[Span, ...], ...]
     held: frozenset[tuple[str, bytes]] = frozenset()
     """Source and path of the files that are not read, as the build that grows holds them."""
+    twice: frozenset[tuple[str, bytes]] = frozenset()
+    """Source and path of those that are not read, as an earlier source holds them."""
 
     @property
     def files(self) -> int:
@@ -66,8 +69,10 @@ def plan(sources: Sequence[Source], out: Path | None, *, strict: bool = False) -
     for source in sources:
         _check(source, out)
     listings = listed(sources)
+    twice = named_before(listings)
+    listings = tuple(_without(listing, twice) for listing in listings) if twice else listings
     unit = unit_bytes(sum(file.size for listing in listings for file in listing.files))
-    found = Plan(listings, unit, tuple(cut(listings, unit)))
+    found = Plan(listings, unit, tuple(cut(listings, unit)), twice=twice)
     if strict:
         _refuse_unreadable(listings)
     _refuse_nowhere(listings)
@@ -109,11 +114,14 @@ def listed(sources: Sequence[Source]) -> tuple[Listing, ...]:
 
 def without(found: Plan, held: frozenset[tuple[str, bytes]]) -> Plan:
     """Return a plan without some files, by source and path; a source of which none is left goes too."""
-    if not held:
+    if not (held or found.twice):
         return found
-    listings = tuple(left for each in found.listings if (left := _without(each, held)).files or not each.files)
+    left_out = {name for name, _ in held | found.twice}
+    listings = tuple(
+        left for each in found.listings if (left := _without(each, held)).files or each.source.name not in left_out
+    )
     unit = unit_bytes(sum(file.size for listing in listings for file in listing.files))
-    return Plan(listings, unit, tuple(cut(listings, unit)), held)
+    return Plan(listings, unit, tuple(cut(listings, unit)), held, found.twice)
 
 
 def _without(listing: Listing, held: frozenset[tuple[str, bytes]]) -> Listing:
@@ -122,8 +130,9 @@ def _without(listing: Listing, held: frozenset[tuple[str, bytes]]) -> Listing:
 
 
 def listed_again(found: Plan) -> tuple[Listing, ...]:
-    """List the sources of a plan as they are now, without the files that it leaves to the build that holds them."""
-    return tuple(_without(listing, found.held) for listing in listed([each.source for each in found.listings]))
+    """List the sources of a plan as they are now, without the files that it leaves to the build, or another source."""
+    left_out = found.held | found.twice
+    return tuple(_without(listing, left_out) for listing in listed([each.source for each in found.listings]))
 
 
 def _refuse_unreadable(listings: Sequence[Listing]) -> None:

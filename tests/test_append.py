@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from builds import hashes, kill_when, mrprep
-from growing_builds import GIVEN, NEW, OLD, built, grow, manifest
+from growing_builds import GIVEN, NEW, OLD, OVERRIDES, built, grow, in_process, manifest
 from test_dedupe_command import jsonl
 from test_dedupe_stage import varied
 
@@ -24,13 +24,15 @@ from mrprep.builddir.layout import CHANGE, INPUTS, work_of
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.builddir.tables import CLUSTERS
 from mrprep.builddir.verify import damage
+from mrprep.building import build as building
 from mrprep.cli.append import refuse_overwrite
-from mrprep.config import load_pipeline
+from mrprep.config import load_pipeline, with_inputs
 from mrprep.errors import MrprepError
 from mrprep.growing import options as growing
 from mrprep.growing.verdicts import REMOVED_ON_REQUEST, JoinUnit, join_unit
 from mrprep.interop import library
 from mrprep.provenance.why import explain
+from mrprep.request import RunOptions
 from mrprep.training.shards import read_shards
 
 pytestmark = pytest.mark.mindspore
@@ -168,6 +170,24 @@ def test_files_of_one_name_size_and_time_in_two_folders_are_two(old: Path, tmp_p
         os.utime(jsonl(tmp_path / folder / "f0.jsonl", [text]), ns=(1, 1))
         assert grow(build, tmp_path / folder / "f0.jsonl").added is not None
     assert grow(build, tmp_path / "c1", tmp_path / "c2").added is None
+
+
+def test_a_file_that_is_named_twice_comes_in_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = jsonl(tmp_path / "old.jsonl", OLD)
+    with in_process():
+        chosen = with_inputs(load_pipeline("raw", OVERRIDES), [old, old])
+        build = building.build(chosen, tmp_path / "build", RunOptions(1), print).path
+    assert "1 file was named twice" in capsys.readouterr().out
+    assert manifest(build)["ledger"]["documents"]["kept"] == len(OLD)
+    (tmp_path / "two").mkdir()
+    for name, number in (("a", 41), ("b", 42)):
+        jsonl(tmp_path / "two" / f"{name}.jsonl", [varied(number)])
+    found = grow(build, tmp_path / "two", tmp_path / "two/a.jsonl", tmp_path / "two/../two/a.jsonl")
+    assert "2 files were named twice" in capsys.readouterr().out
+    assert found.added is not None
+    assert (found.added.manifest["ledger"]["documents"]["kept"], found.added.manifest["inputs"]["files"]) == (2, 2)
+    assert [source["name"] for source in manifest(build)["pipeline"]["source"]] == ["old.jsonl", "old.jsonl-2", "two"]
+    assert grow(build, tmp_path / "two/a.jsonl", tmp_path / "two").added is None
 
 
 def test_hashed_inputs_are_told_by_their_content(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from mrprep.sources.discover import Listing, discover
 from mrprep.sources.source import Source
+from mrprep.sources.twice import named_before
 
 
 def listing_of(path: Path, **options: object) -> Listing:
@@ -177,3 +178,26 @@ def test_a_file_by_a_link_and_by_a_linked_folder_is_read_once(tmp_path: Path) ->
     listing = listing_of(tmp_path / "here")
     assert [file.path for file in listing.files] == [b"1.txt", b"2/hard.txt", b"b.txt"]
     assert kinds(listing) == {b"2/a.txt": "link"}
+
+
+def test_files_of_several_sources_are_of_the_first_that_reads_them_so(tmp_path: Path) -> None:
+    for name in ("a/x.txt", "a/b/y.txt", "a/b/c/z.txt", "d/x.txt", "ab/x.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+
+    def named(*given: tuple[str, str]) -> dict[str, list[bytes]]:
+        sources = [
+            Source.model_validate({"name": str(at), "path": tmp_path / path, "documents": documents})
+            for at, (path, documents) in enumerate(given)
+        ]
+        found = sorted(named_before([discover(source) for source in sources]))
+        return {name: [path for of, path in found if of == name] for name, _ in found}
+
+    assert named(("a/b", "file"), ("a", "file")) == {"1": [b"b/c/z.txt", b"b/y.txt"]}
+    assert named(("a", "file"), ("a/b/c", "file"), ("d", "file"), ("link", "line"), ("link/x.txt", "file")) == {
+        "1": [b"z.txt"],
+        "4": [b"x.txt"],
+    }
+    assert named(("a/x.txt", "file"), ("a/x.txt", "file"), ("a/x.txt", "line")) == {"1": [b"x.txt"]}
+    assert named(("a", "file"), ("ab", "file"), ("d", "file")) == {}

@@ -27,6 +27,7 @@ from mrprep.plan import Plan, plan, without
 from mrprep.printable import printable
 from mrprep.request import ADDITION, Request, RunOptions, clear, settle_work
 from mrprep.sources.source import Source
+from mrprep.sources.twice import told
 from mrprep.stages.shard import Beside
 
 JOIN_VERSION = 1
@@ -58,6 +59,8 @@ def append(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Appe
         settle(out)
         build = whole(out)
         found = planned(pipeline.source, build, options)
+        if found.twice:
+            say(told(len(found.twice)))
         if not found.files:
             say(f"{printable(str(out))} holds these inputs already")
             clear(home)

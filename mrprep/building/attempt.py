@@ -20,6 +20,7 @@ from mrprep.engine.work import SparedError, Work
 from mrprep.mindrecord.write import ROOM
 from mrprep.plan import Plan, plan, room_for
 from mrprep.request import Request, RunOptions, clear, settle
+from mrprep.sources.twice import told
 from mrprep.stages import against, read
 from mrprep.stages.export import Form
 
@@ -43,6 +44,8 @@ def made(pipeline: Pipeline, out: Path, options: RunOptions, say: Say, form: str
     """
     against.refuse_as_output(pipeline.against, out)
     found = plan(pipeline.source, out, strict=options.strict)
+    if found.twice:
+        say(told(len(found.twice)))
     return made_of(found, pipeline, out, options, say, form, make)
 
 

@@ -249,7 +249,7 @@ def settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[
     path = work / INPUTS
     now = orjson.loads(orjson.dumps(request.inputs))
     if path.exists():
-        differs = difference(_stored(path), now)
+        differs = difference(stored(path), now)
         if not differs:
             say(f"going on with the work in {printable(str(work))}")
             return
@@ -265,12 +265,17 @@ def settle_work(request: Request, work: Path, *, overwrite: bool, say: Callable[
     aside.rename(path)
 
 
-def _stored(path: Path) -> Mapping[str, Any]:
+def stored(path: Path) -> Mapping[str, Any]:
+    """Return the inputs that a work directory is about, from its file of them.
+
+    Raises:
+        MrprepError: it is damaged.
+    """
     try:
-        stored: Mapping[str, Any] = orjson.loads(path.read_bytes())
+        found: Mapping[str, Any] = orjson.loads(path.read_bytes())
     except ValueError:
         raise MrprepError(f"{printable(str(path))} is damaged: delete {printable(str(path.parent))}") from None
-    return stored
+    return found
 
 
 def changed(request: Request, listings: Sequence[Listing], *, hashed: bool) -> str:

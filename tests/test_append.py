@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from builds import hashes, kill_when, mrprep
-from growing_builds import GIVEN, NEW, OLD, OVERRIDES, built, grow, in_process, manifest
+from growing_builds import GIVEN, NEW, OLD, OVERRIDES, built, grow, in_process, manifest, shrink
 from test_dedupe_command import jsonl
 from test_dedupe_stage import varied
 
@@ -25,9 +25,9 @@ from mrprep.builddir.manifest import Build, open_build
 from mrprep.builddir.tables import CLUSTERS
 from mrprep.builddir.verify import damage
 from mrprep.building import build as building
-from mrprep.cli.append import refuse_overwrite
+from mrprep.cli.append import only_one, refuse_overwrite
 from mrprep.config import load_pipeline, with_inputs
-from mrprep.errors import MrprepError
+from mrprep.errors import MrprepError, UsageError
 from mrprep.growing import options as growing
 from mrprep.growing.verdicts import REMOVED_ON_REQUEST, JoinUnit, join_unit
 from mrprep.interop import library
@@ -343,6 +343,46 @@ class Calls:
             return function(*arguments, **options)
 
         return call
+
+
+def test_cut_off_when_it_had_grown_it_takes_other_inputs(old: Path, tmp_path: Path) -> None:
+    def stop(_: Path) -> None:
+        raise Stop
+
+    build = Path(shutil.copytree(old, tmp_path / "build"))
+    first = jsonl(tmp_path / "first.jsonl", [varied(51)])
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stop):
+        patch.setattr(change, "settle", stop)  # after the manifest, before run.json
+        grow(build, first)
+    assert len(manifest(build)["changes"]) == 1 and (work_of(build) / INPUTS).is_file()
+    found = grow(build, first, jsonl(tmp_path / "second.jsonl", [varied(52)]))
+    assert found.held == 1 and len(manifest(build)["changes"]) == 2
+    assert not list(damage(open_build(build))) and not work_of(build).exists()
+
+
+def test_what_a_change_left_whose_work_is_lost_goes_with_the_next(old: Path, tmp_path: Path) -> None:
+    build = Path(shutil.copytree(old, tmp_path / "build"))
+    grow(build, jsonl(tmp_path / "first.jsonl", [varied(51)]))
+    left = ["dedup/clusters.parquet", "text/part-00007.2.parquet", "train/train-00009.mindrecord.db", "mine.txt"]
+    for name in left:
+        (build / name).write_bytes(b"left")
+    with pytest.raises(MrprepError, match=r"holds mine\.txt, which mrprep did not make"):
+        shrink(build, "old.jsonl:1")
+    assert all((build / name).exists() for name in left)
+    (build / "mine.txt").unlink()
+    with pytest.raises(
+        MrprepError, match=r"dedup/clusters\.parquet, .* not list: a change that was cut off has left it"
+    ):
+        shrink(build, "old.jsonl:1", dry_run=True)
+    assert shrink(build, "old.jsonl:1").listed.named == 1
+    assert not any((build / name).exists() for name in left)
+    assert not list(damage(open_build(build)))
+
+
+def test_one_build_grows_at_a_time() -> None:
+    assert only_one([Path("a")]) == Path("a")
+    with pytest.raises(UsageError, match="--append takes one build"):
+        only_one([Path("a"), Path("b")])
 
 
 def stopped_after(calls: int, build: Build, changed: change.Change, patch: pytest.MonkeyPatch) -> bool:

@@ -1,5 +1,6 @@
 """The names inside a build directory and its work directory."""
 
+import re
 from pathlib import Path, PurePosixPath
 
 MANIFEST = "manifest.json"
@@ -31,6 +32,19 @@ UPLOADED = "uploaded.jsonl"
 """In the work directory: the files that an upload has sent."""
 FORMAT = 1
 """Version of the build directory; the key ``mrprep`` of a manifest."""
+
+_CHANGING = re.compile(
+    r"((text|dropped)/part|report/(files|hits))-\d{5,}(\.\d+)?\.parquet"
+    r"|report/(duplicates|summary)(\.\d+)?\.json"
+    r"|dedup/(clusters(\.\d+)?\.parquet|(verdict|removed|removed-names|part-\d{5,}/(documents|bands))(\.\d+)?\.npy)"
+    r"|(train/train|valid/valid)-\d{5,}\.mindrecord(\.db)?"
+    r"|provenance/(train|valid)-\d{5,}\.parquet"
+)
+
+
+def changing(name: str) -> bool:
+    """Return whether a file of a build has a name of those that its changes put in and take away."""
+    return _CHANGING.fullmatch(name) is not None
 
 
 def work_of(out: Path) -> Path:

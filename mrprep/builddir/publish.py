@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from mrprep.builddir.change import left
-from mrprep.builddir.layout import MANIFEST, RUN
+from mrprep.builddir.layout import MANIFEST, RUN, changing
 from mrprep.builddir.manifest import Build, open_build
 from mrprep.engine.parts import sync, sync_all
 from mrprep.errors import MrprepError
@@ -41,11 +41,32 @@ def check_ours(build: Build) -> None:
     Raises:
         MrprepError: it does; the first is named.
     """
-    if found := strangers(build):
+    found = strangers(build)
+    if not found:
+        return
+    others = [name for name in found if not changing(name)]
+    if others:
         raise MrprepError(
-            f"{printable(str(build.path))} holds {printable(found[0])}, which mrprep did not make, so it is not "
+            f"{printable(str(build.path))} holds {printable(others[0])}, which mrprep did not make, so it is not "
             "replaced: move that file away, or give another --out"
         )
+    raise MrprepError(
+        f"{printable(str(build.path))} holds {printable(found[0])}, which its manifest does not list: a change that "
+        "was cut off has left it, and the next mrprep remove or build --append takes it away"
+    )
+
+
+def take_away_left(build: Build) -> list[str]:
+    """Delete what a change has left that was cut off and whose work directory is lost; return its names.
+
+    Nothing is deleted where there is any other file that the manifest does not list.
+    """
+    found = strangers(build)
+    if not all(changing(name) and not (build.path / name).is_symlink() for name in found):
+        return []
+    for name in found:
+        (build.path / name).unlink()
+    return found
 
 
 def strangers(build: Build) -> list[str]:

@@ -1,9 +1,10 @@
 """`mrprep build --append`: new documents into a finished build, whose shards stay as they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from mrprep.books import Results, Texts, facts
 from mrprep.builddir import layout
@@ -25,7 +26,7 @@ from mrprep.growing.verdicts import OURS, JoinUnit, join_unit
 from mrprep.places import shard_places
 from mrprep.plan import Plan, plan, without
 from mrprep.printable import printable
-from mrprep.request import ADDITION, Request, RunOptions, clear, settle_work
+from mrprep.request import ADDITION, Request, RunOptions, clear, settle_work, stored
 from mrprep.sources.source import Source
 from mrprep.sources.twice import told
 from mrprep.stages.shard import Beside
@@ -57,7 +58,9 @@ def append(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Appe
     home = layout.work_of(out)
     with locked(home):
         settle(out)
-        build = whole(out)
+        build = whole(out, say)
+        if _is_in(build, home):
+            clear(home)
         found = planned(pipeline.source, build, options)
         if found.twice:
             say(told(len(found.twice)))
@@ -73,6 +76,18 @@ def append(pipeline: Pipeline, out: Path, options: RunOptions, say: Say) -> Appe
         if not options.keep_work:
             clear(home)
     return appended
+
+
+def _is_in(build: Build, home: Path) -> bool:
+    """Return whether the work is of the addition that came last: it was cut off when the build had grown already."""
+    path, changes = home / layout.INPUTS, build.manifest.get("changes", ())
+    if not changes or not path.is_file():
+        return False
+    return bool(changes[-1].get("inputs") == _fingerprint(stored(path)))
+
+
+def _fingerprint(inputs: Mapping[str, Any]) -> str:
+    return fingerprint("", "inputs", {"files": list(inputs.values())})
 
 
 def planned(sources: Sequence[Source], build: Build, options: RunOptions) -> Plan:
@@ -105,8 +120,7 @@ def _append(request: Request, found: Plan, build: Build, options: RunOptions, wo
     split, shards = sharded(work, pipeline, tokens, vocabulary, _beside(build))
     results = Results(texts, vocabulary, tokens, split, shards)
     said = facts(request, found, results)
-    inputs = fingerprint("", "inputs", {"files": list(request.inputs.values())})
-    manifest = with_addition(build, said, inputs)
+    manifest = with_addition(build, said, _fingerprint(request.inputs))
     places = {name: file for name, file in shard_places(results) if not name.startswith(f"{layout.TOKENIZER}/")}
     grown = changed(build, manifest, places, options, work, marks=request.marks)
     return Appended(grown, Build(build.path, {**said, "files": {}}), len(found.held))

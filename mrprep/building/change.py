@@ -9,8 +9,9 @@ import orjson
 from mrprep.builddir import layout
 from mrprep.builddir.change import Change, apply
 from mrprep.builddir.manifest import Build, open_build
-from mrprep.builddir.publish import check_ours
+from mrprep.builddir.publish import check_ours, take_away_left
 from mrprep.builddir.verify import entries
+from mrprep.building.attempt import Say
 from mrprep.engine.work import Work
 from mrprep.errors import MrprepError
 from mrprep.finish import digests, run_facts
@@ -22,8 +23,12 @@ from mrprep.sources.marks import Marks
 from mrprep.summary import summary
 
 
-def whole(out: Path) -> Build:
-    """Open a build of shards whose files are all there, and no others.
+def whole(out: Path, say: Say | None) -> Build:
+    """Open a build of shards whose files are all there, and no others; the lock of its work directory is held.
+
+    Args:
+        out: of the build.
+        say: is told which files of a change that was cut off are taken away; None: none may be.
 
     Raises:
         MrprepError: it is none such.
@@ -34,6 +39,9 @@ def whole(out: Path) -> Build:
         raise MrprepError(f"{shown} holds documents and no shards: name a build of shards")
     if torn := build.torn():
         raise MrprepError(f"{shown} is incomplete ({torn}): see mrprep verify {shown}")
+    if say and (left := take_away_left(build)):
+        more = f" and {len(left) - 1:,} more" if left[1:] else ""
+        say(f"{printable(left[0])}{more}, left by a change that was cut off, {'are' if more else 'is'} taken away")
     check_ours(build)
     return build
 

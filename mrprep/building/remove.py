@@ -79,7 +79,7 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
         settle(out)
         if not (home / layout.INPUTS).is_file() or not (home / "phases").is_dir():
             clear(home)  # what was killed while it tidied up; inputs and phases are an addition's to go on with
-        build = whole(out)
+        build = whole(out, None if dry_run else say)
         listed = documents_of(build, names)
         _refuse_missing(build, listed, strict=options.strict)
         affected = shards_with(build, listed.rows)

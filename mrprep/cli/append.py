@@ -8,6 +8,19 @@ if TYPE_CHECKING:
     from mrprep.request import RunOptions
 
 
+def only_one(builds: Sequence[Path]) -> Path:
+    """Return the build that grows.
+
+    Raises:
+        UsageError: several were given.
+    """
+    from mrprep.errors import UsageError
+
+    if len(builds) > 1:
+        raise UsageError("--append takes one build: run the command once for each that is to grow")
+    return builds[0]
+
+
 def refuse_placed(out: str | None, work: Path | None, against: Sequence[Path] | None) -> None:
     """Refuse options that say where an addition goes or what it is compared with: its build says both.
 

@@ -42,7 +42,7 @@ def build(
         typer.Option(help="An earlier build: what it holds is a duplicate; give it again for several."),
     ] = None,
     append: Annotated[
-        Path | None,
+        list[Path] | None,
         typer.Option(help="Add the inputs to this build, by its own options and tokenizer; what it holds wins."),
     ] = None,
     decontaminate: Decontaminate = None,
@@ -107,11 +107,20 @@ def build(
         allow_code=allow_code,
     )
     evaluation = absolute(decontaminate) or ()
-    if append is not None:
-        from mrprep.cli.append import add, refuse_placed
+    if append:
+        from mrprep.cli.append import add, only_one, refuse_placed
 
         refuse_placed(out, work, against)
-        add(append, inputs or (), pipeline, overrides, evaluation, switches, audit=not no_audit, dry_run=dry_run)
+        add(
+            only_one(append),
+            inputs or (),
+            pipeline,
+            overrides,
+            evaluation,
+            switches,
+            audit=not no_audit,
+            dry_run=dry_run,
+        )
         return
     chosen = decontaminated(load_pipeline(pipeline or "default", overrides), evaluation)
     if inputs:

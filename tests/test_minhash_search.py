@@ -10,12 +10,16 @@ from dedupe_helpers import all_pairs, shingle_sets
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mrprep.minhash import buckets as buckets_module
+from mrprep.minhash import jaccard as jaccard_module
+from mrprep.minhash import stars as stars_module
 from mrprep.minhash import verify as verify_module
 from mrprep.minhash.buckets import Buckets, merged, same_key
-from mrprep.minhash.clusters import best, components, stars
+from mrprep.minhash.clusters import best, components
 from mrprep.minhash.jaccard import jaccard, jaccard_of_pairs
 from mrprep.minhash.search import near_duplicates
-from mrprep.minhash.verify import verify
+from mrprep.minhash.stars import stars
+from mrprep.minhash.verify import overflow, verify, within_reach
 
 SETS = st.lists(st.sets(st.integers(0, 9), min_size=1), min_size=1, max_size=14)
 EDGES = st.lists(st.tuples(st.integers(0, 11), st.integers(0, 11)), max_size=20)
@@ -76,56 +80,102 @@ def test_jaccard(one: set[int], other: set[int]) -> None:
     assert jaccard(np.array(sorted(one), np.uint64), np.array(sorted(other), np.uint64)) == wanted
 
 
-@given(SETS, st.sampled_from([0.3, 0.5, 0.8]), st.booleans(), st.integers(1, 64), st.data())
+@given(SETS, st.sampled_from([0.3, 0.5, 0.8]), st.integers(1, 64), st.integers(1, 9), st.data())
 @settings(max_examples=300, deadline=None)
-def test_verify_finds_what_all_pairs_of_the_buckets_give(
-    sets: list[set[int]], threshold: float, every_pair: bool, reach: int, data: st.DataObject
+def test_verify_and_stars_find_what_all_pairs_of_the_buckets_give(
+    sets: list[set[int]], threshold: float, reach: int, at_once: int, data: st.DataObject
 ) -> None:
-    member = st.sets(st.integers(0, len(sets) - 1), min_size=2).map(sorted)
-    lists = data.draw(st.lists(member, max_size=5)) if len(sets) > 1 else []
+    size = len(sets)
+    member = st.sets(st.integers(0, size - 1), min_size=2).map(sorted)
+    lists = data.draw(st.lists(member, max_size=5)) if size > 1 else []
+    told = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)))
+    worth = np.array(data.draw(st.permutations(range(size)))) + size * told
     arrays = [np.array(sorted(one), np.uint64) for one in sets]
     sizes = np.array([len(one) for one in sets])
-    compared: list[tuple[int, int]] = []
+    buckets = as_buckets(lists)
 
     def similarity(pairs: np.ndarray) -> np.ndarray:
-        compared.extend(map(tuple, pairs.tolist()))
-        return jaccard_of_pairs(pairs, arrays.__getitem__, sizes, threshold)
+        return jaccard_of_pairs(pairs, lambda which: np.concatenate([arrays[i] for i in which]), sizes, threshold)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(verify_module, "REACH", reach)
-        found = verify(len(sets), as_buckets(lists), similarity, threshold, every_pair)
+        for module in (verify_module, stars_module):
+            patch.setattr(module, "REACH", reach)
+        patch.setattr(verify_module, "REMEMBERED", 4)
+        patch.setattr(buckets_module, "AT_ONCE", at_once)
+        patch.setattr(jaccard_module, "AT_ONCE", at_once)
+        found = verify(size, buckets, similarity, threshold, told)
+        survivors = stars(worth, found.labels, buckets, similarity, threshold, told)
+        near = within_reach(size, buckets)
+        missed = overflow(buckets, np.arange(buckets.starts.size), found.labels)
+    candidates = {
+        (one[i], one[j]) for one in lists for j in range(len(one)) for i in range(j) if i == 0 or j - i <= reach
+    }
     truth = {
         (a, b): len(sets[a] & sets[b]) / len(sets[a] | sets[b])
-        for one in lists
-        for a in one
-        for b in one
-        if a < b and len(sets[a] & sets[b]) >= threshold * len(sets[a] | sets[b])
+        for a, b in candidates
+        if len(sets[a] & sets[b]) >= threshold * len(sets[a] | sets[b])
     }
+    assert near.tolist() == sorted(map(list, candidates))
+    assert found.labels.tolist() == slow_components(size, list(truth))
+    assert found.overflow == missed == slow_overflow(lists, found.labels.tolist(), reach)
     got = dict(zip(map(tuple, found.pairs.tolist()), found.jaccard.tolist(), strict=True))
-    assert got.items() <= truth.items()
-    assert len(set(compared)) == len(compared)
-    if reach < 14 and any(len(one) > reach + 1 for one in lists):
-        return
-    assert found.overflow == 0
-    if every_pair:
-        assert got == truth
-    assert components(len(sets), found.pairs).tolist() == slow_components(len(sets), list(truth))
+    assert len(got) == len(found.pairs) and got.items() <= truth.items()
+    assert all(told[a] != told[b] for a, b in got)
+    joined = [pair for pair in truth if told[pair[0]] == told[pair[1]] or pair in got]
+    assert found.labels.tolist() == slow_components(size, joined)
+    assert survivors.tolist() == slow_stars(worth.tolist(), [p for p in truth if not told[list(p)].all()])
+
+
+def slow_overflow(lists: list[list[int]], labels: list[int], reach: int) -> int:
+    return len({m for one in lists for m in one[reach + 1 :] if labels[m] != labels[one[0]]})
+
+
+def slow_stars(worth: list[int], edges: list[tuple[int, int]]) -> list[int]:
+    kept = list(range(len(worth)))
+    free = set(kept)
+    for text in sorted(kept, key=lambda t: -worth[t]):
+        if text in free:
+            near = {a + b - text for a, b in edges if text in (a, b)}
+            taken = {t for t in near & free if worth[t] < worth[text]}
+            kept = [text if t in taken else k for t, k in enumerate(kept)]
+            free -= taken
+    return kept
+
+
+def test_of_near_copies_few_are_compared_also_for_stars() -> None:
+    """20,000 copies in 12 buckets of all: a comparison or two a text, where all pairs within reach are 1.3 million."""
+    size, asked = 20_000, 0
+    buckets = as_buckets([list(range(size))] * 12)
+
+    def similarity(pairs: np.ndarray) -> np.ndarray:
+        nonlocal asked
+        asked += len(pairs)
+        return np.ones(len(pairs))
+
+    none = np.zeros(size, bool)
+    found = verify(size, buckets, similarity, 0.8, none)
+    assert not found.labels.any() and found.pairs.shape == (0, 2)
+    worth = np.random.default_rng(3).permutation(size)
+    kept = stars(worth, found.labels, buckets, similarity, 0.8, none)
+    assert 1 < np.unique(kept).size < size // 50 and asked < 4 * size
 
 
 def test_a_pair_at_reach_is_still_compared(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify_module, "REACH", 3)
     for pair, found in (([1, 4], 1), ([1, 5], 0)):
+        told = np.arange(6) == pair[0]
         wanted = verify(
-            6, as_buckets([list(range(6))]), lambda pairs, p=pair: (pairs == p).all(axis=1) * 1.0, 0.8, False
+            6, as_buckets([list(range(6))]), lambda pairs, p=pair: (pairs == p).all(axis=1) * 1.0, 0.8, told
         )
         assert wanted.pairs.tolist() == [pair] * found
 
 
 def test_texts_of_a_large_bucket_beyond_reach_are_counted() -> None:
     size = 200
-    found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.zeros(len(pairs)), 0.8, False)
+    told = np.arange(size) == 0
+    found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.zeros(len(pairs)), 0.8, told)
     assert found.overflow == size - 1 - verify_module.REACH
-    found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.ones(len(pairs)), 0.8, False)
+    found = verify(size, as_buckets([list(range(size))]), lambda pairs: np.ones(len(pairs)), 0.8, told)
     assert found.overflow == 0 and len(found.pairs) == size - 1
 
 
@@ -139,12 +189,6 @@ def test_who_stays(lengths: list[int], edges: list[tuple[int, int]]) -> None:
     for text in range(12):
         members = np.flatnonzero(labels == labels[text])
         assert kept[text] == min(members, key=lambda m: (-lengths[m], m))
-    star = stars(np.array(lengths), pairs)
-    neighbours = {frozenset(e) for e in edges}
-    survivors = np.flatnonzero(star == np.arange(12))
-    assert all(frozenset((t, int(star[t]))) in neighbours for t in range(12) if star[t] != t)
-    assert all(star[star[t]] == star[t] for t in range(12))
-    assert not any(frozenset((int(a), int(b))) in neighbours for a in survivors for b in survivors)
 
 
 def test_near_duplicates_of_real_text_are_those_of_all_pairs(shared: Path) -> None:

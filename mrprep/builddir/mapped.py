@@ -58,5 +58,8 @@ def _dtype(description: bytes) -> np.dtype[Any]:
 def let_go(*arrays: Array) -> None:
     """Give the pages of mapped arrays back to the system, which writes or forgets them; what they hold stays."""
     for array in arrays:
-        if isinstance(array.base, mmap.mmap):
-            array.base.madvise(mmap.MADV_DONTNEED)
+        base = array.base
+        while isinstance(base, np.ndarray):
+            base = base.base
+        if isinstance(base, mmap.mmap):
+            base.madvise(mmap.MADV_DONTNEED)

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from mrprep.builddir.mapped import Array, let_go, mapped
+from mrprep.builddir.npystream import NpyStream
 from mrprep.duplicates.layout import Corpus, Found, Group, documents_in
 from mrprep.duplicates.ranks import (
     COPIES,
@@ -27,7 +28,7 @@ from mrprep.duplicates.ranks import (
     write_copies,
 )
 from mrprep.engine.phase import RunPhase
-from mrprep.minhash.buckets import Buckets, merged, same_key
+from mrprep.minhash.buckets import Buckets, merged, once, same_key, walk
 from mrprep.minhash.clusters import connected
 from mrprep.order import I64
 
@@ -203,8 +204,14 @@ def read_plan(found: Found) -> list[Group]:
     return [Group(*group) for group in json.loads((found.candidates / "plan.json").read_text())]
 
 
-def buckets_of(paths: Sequence[Path], group: Group) -> Buckets:
-    """Return the buckets of a group, each once, its first candidate being 0."""
+def buckets_of(paths: Sequence[Path], group: Group, file: Path) -> Buckets:
+    """Return the buckets of a group, each once, its first candidate being 0; members are written and mapped.
+
+    Args:
+        paths: directories of buckets of candidates.
+        group: whose buckets are wanted.
+        file: to write the members to, ``.npy``.
+    """
     found = []
     for path in paths:
         every = load_buckets(path, "candidate")
@@ -212,8 +219,15 @@ def buckets_of(paths: Sequence[Path], group: Group) -> Buckets:
         if low < high:
             starts = every.starts[low:high]
             stop = int(every.starts[high]) if high < every.starts.size else every.members.size
-            found.append(Buckets(every.members[starts[0] : stop] - group.first, starts - starts[0]))
-    return merged(found)
+            found.append(Buckets(every.members[starts[0] : stop], starts - starts[0]))
+    sizes = [np.empty(0, np.int64)]
+    with NpyStream(file, np.int64) as stream:
+        for buckets, chosen in zip(found, once(found), strict=True):
+            sizes.append(buckets.sizes[chosen])
+            for which, within in walk(buckets, chosen):
+                stream.write(buckets.members[buckets.starts[chosen[which]] + within] - group.first)
+    every_size = np.concatenate(sizes)
+    return Buckets(mapped(file), np.cumsum(every_size) - every_size)
 
 
 def load_buckets(path: Path, kind: str) -> Buckets:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Literal
 
 import numpy as np
@@ -12,7 +13,10 @@ from mrprep.builddir.mapped import mapped
 from mrprep.duplicates.candidates import buckets_of
 from mrprep.duplicates.layout import HELD, REMOVED, Found, Group, Records
 from mrprep.duplicates.shingle_files import ShingleFiles
-from mrprep.minhash.clusters import best, components, stars
+from mrprep.minhash.bands import F64
+from mrprep.minhash.buckets import Buckets
+from mrprep.minhash.clusters import best
+from mrprep.minhash.stars import stars
 from mrprep.minhash.verify import Verified, verify
 from mrprep.order import I64
 
@@ -37,31 +41,30 @@ def compare_group(unit: GroupUnit, out: Path) -> None:
     group = unit.group
     documents = mapped(unit.found.candidates / "candidates.npy")[group.first : group.last]
     shingles = ShingleFiles(unit.shingles, documents)
-    found = verify(
-        documents.size,
-        buckets_of(unit.found.buckets, group),
-        lambda pairs: shingles.jaccard(pairs, unit.threshold),
-        unit.threshold,
-        every_pair=unit.cluster == "star",
-    )
-    survivors = _survivors(unit, documents, found)
+    with TemporaryDirectory(dir=out) as scratch:
+        buckets = buckets_of(unit.found.buckets, group, Path(scratch, "members.npy"))
+        survivors, overflow = _survivors(unit, documents, buckets, shingles)
     np.save(out / "removed.npy", _removed(survivors, documents, shingles))
-    (out / "overflow.json").write_text(json.dumps(found.overflow))
+    (out / "overflow.json").write_text(json.dumps(overflow))
 
 
-def _survivors(unit: GroupUnit, documents: I64, found: Verified) -> I64:
-    """Return for each candidate of the group the one that is kept in its place, or itself."""
+def _survivors(unit: GroupUnit, documents: I64, buckets: Buckets, shingles: ShingleFiles) -> tuple[I64, int]:
+    """Return for each candidate of the group the one that is kept in its place, or itself; and the overflow."""
     ranked = mapped(unit.found.ranked / "ranked.npy")[documents]
     held = ranked["priority"] == HELD
     worth = _worth(ranked["priority"], ranked["units"] if unit.keep != "first" else np.zeros(documents.size))
-    both_held = held[found.pairs].all(axis=1)
+
+    def similarity(pairs: I64) -> F64:
+        return shingles.jaccard(pairs, unit.threshold)
+
+    found = verify(documents.size, buckets, similarity, unit.threshold, held)
     if unit.cluster == "star":
-        survivors = stars(worth, found.pairs[~both_held])
+        survivors = stars(worth, found.labels, buckets, similarity, unit.threshold, held)
     else:
-        survivors = best(components(documents.size, found.pairs), worth)
+        survivors = best(found.labels, worth)
         _point_to_held(survivors, held, found)
     survivors[held] = np.flatnonzero(held)
-    return survivors
+    return survivors, found.overflow
 
 
 def _worth(priority: npt.NDArray[np.float64], lengths: npt.NDArray[Any]) -> I64:

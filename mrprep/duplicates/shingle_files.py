@@ -17,8 +17,8 @@ from mrprep.order import I64, U64
 
 CHUNK = 1 << 19
 """Shingles of a longer set that are in memory at a time."""
-LOOKED_AT = 1 << 22
-"""Shingles after which the pages of the files are given back: 32 MiB."""
+PAIRS = 1 << 18
+"""Pairs that are compared at a time."""
 TEXT_A_UNIT = 8 << 20
 """Bytes of text.parquet out of which a unit of work reads its candidates."""
 
@@ -94,25 +94,29 @@ class ShingleFiles:
 
     def jaccard(self, pairs: I64, least: float = 0.0) -> F64:
         """Return the Jaccard of each pair of documents; see `jaccard_of_pairs`."""
+        out = np.zeros(len(pairs))
+        for begin in range(0, len(pairs), PAIRS):
+            some = slice(begin, begin + PAIRS)
+            out[some] = self._jaccard(pairs[some], least)
+        return out
+
+    def _jaccard(self, pairs: I64, least: float) -> F64:
         long = (self.sizes[pairs] > CHUNK).any(axis=1)
         out = np.zeros(len(pairs))
-        out[~long] = np.concatenate([np.empty(0), *self._shorter(pairs[~long], least)])
+        out[~long] = jaccard_of_pairs(pairs[~long], self._sets, self.sizes, least)
         for row in np.flatnonzero(long):
             sizes = np.sort(self.sizes[pairs[row]])
             if sizes[0] >= least * sizes[1]:
                 out[row] = jaccard_of_chunks(*(self._chunks(int(number)) for number in pairs[row]))
         return out
 
-    def _shorter(self, pairs: I64, least: float) -> Iterator[F64]:
-        """Yield the Jaccard of pairs, some at a time: what is mapped counts as memory until it is let go."""
-        ends = np.cumsum(self.sizes[pairs].sum(axis=1)) // LOOKED_AT
-        for some in np.split(pairs, np.flatnonzero(np.diff(ends)) + 1):
-            yield jaccard_of_pairs(some, self._get, self.sizes, least)
-            let_go(*self._maps.values())
-
-    def _get(self, number: int) -> U64:
-        at = self._at[number]
-        return self._maps[int(self._file[number])][at : at + self.sizes[number]]
+    def _sets(self, which: I64) -> U64:
+        """Return sets one after the other; what is mapped counts as memory until it is let go."""
+        places = zip(self._file[which].tolist(), self._at[which].tolist(), self.sizes[which].tolist(), strict=True)
+        found = [self._maps[file][at : at + size] for file, at, size in places]
+        both: U64 = np.concatenate(found)
+        let_go(*self._maps.values())
+        return both
 
     def _chunks(self, number: int) -> Iterator[U64]:
         at, left = int(self._at[number]), int(self.sizes[number])

@@ -16,7 +16,6 @@ import numpy as np
 
 from mrprep.estimate.ranges import Range, poisson_bounds
 from mrprep.estimate.sample import Sample
-from mrprep.minhash.clusters import components
 from mrprep.minhash.search import near_duplicates
 from mrprep.order import I64
 from mrprep.stages import dedupe
@@ -58,6 +57,5 @@ def _cluster_sizes(texts: Sequence[str], options: dedupe.Options) -> I64:
     found = near_duplicates(
         distinct, options.threshold, ngram=options.ngram, recall=options.recall, permutations=options.permutations
     )
-    labels = components(len(distinct), found.pairs)
-    sizes: I64 = np.unique(labels[which], return_counts=True)[1].astype(np.int64)
+    sizes: I64 = np.unique(found.labels[which], return_counts=True)[1].astype(np.int64)
     return sizes

@@ -1,10 +1,15 @@
 """Band keys -> buckets: sets of texts that share a band, without those of one text and without repeats."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from mrprep.builddir.mapped import let_go
 from mrprep.order import I64, U64, mix
+
+AT_ONCE = 1 << 18
+"""Members of buckets that are looked at together; some 100 bytes each."""
 
 
 class Buckets(NamedTuple):
@@ -44,12 +49,54 @@ def same_key(keys: U64) -> Buckets:
     return Buckets(in_order & 0xFFFFFFFF, np.flatnonzero(first))
 
 
-def merged(several: list[Buckets]) -> Buckets:
+def slices(sizes: I64) -> Iterator[tuple[I64, I64]]:
+    """Go through ranges of these sizes, one after the other, `AT_ONCE` places at a time, however large one is.
+
+    Yields:
+        int64[n] and int64[n]: which range each place is in, and how far from its start.
+    """
+    ends = np.cumsum(sizes)
+    for low in range(0, int(ends[-1]) if ends.size else 0, AT_ONCE):
+        places = np.arange(low, min(low + AT_ONCE, int(ends[-1])))
+        which = np.searchsorted(ends, places, "right")
+        yield which, places - (ends - sizes)[which]
+
+
+def walk(buckets: Buckets, which: I64) -> Iterator[tuple[I64, I64]]:
+    """Go through the members of those buckets a slice at a time; what is mapped of them is given back after each.
+
+    Yields:
+        int64[n] and int64[n]: for each member which of the buckets it is in, and how far from its start.
+    """
+    for slice_ in slices(buckets.sizes[which]):
+        yield slice_
+        let_go(buckets.members)
+
+
+def merged(several: Sequence[Buckets]) -> Buckets:
     """Return all of them as one list, each set of members once."""
-    members = np.concatenate([b.members for b in several] or [np.empty(0, np.int64)])
-    sizes = np.concatenate([b.sizes for b in several] or [np.empty(0, np.int64)])
-    both = Buckets(members, np.cumsum(sizes) - sizes)
-    if not sizes.size:
-        return both
-    marks = np.add.reduceat(mix(members.astype(np.uint64)), both.starts)
-    return both.take(np.unique(marks, return_index=True)[1])
+    chosen = [buckets.take(which) for buckets, which in zip(several, once(several), strict=True)]
+    members = np.concatenate([b.members for b in chosen] or [np.empty(0, np.int64)])
+    sizes = np.concatenate([b.sizes for b in chosen] or [np.empty(0, np.int64)])
+    return Buckets(members, np.cumsum(sizes) - sizes)
+
+
+def once(several: Sequence[Buckets]) -> list[I64]:
+    """Return which buckets of each list to take so that each set of members is there once."""
+    marks = [_marks(buckets) for buckets in several]
+    bounds = np.cumsum([0, *(mark.size for mark in marks)])
+    first = np.unique(np.concatenate([np.empty(0, np.uint64), *marks]), return_index=True)[1]
+    first.sort()
+    cuts = np.searchsorted(first, bounds)
+    return [first[low:high] - base for low, high, base in zip(cuts[:-1], cuts[1:], bounds[:-1], strict=True)]
+
+
+def _marks(buckets: Buckets) -> U64:
+    """Return for each bucket a hash of its members."""
+    marks = np.zeros(buckets.starts.size, np.uint64)
+    for which, within in walk(buckets, np.arange(marks.size)):
+        low = which[0]
+        here = buckets.members[buckets.starts[low] + within[0] :][: which.size]
+        new = np.flatnonzero(np.diff(which, prepend=-1))
+        marks[low : which[-1] + 1] += np.add.reduceat(mix(here.astype(np.uint64)), new)
+    return marks

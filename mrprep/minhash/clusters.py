@@ -1,7 +1,6 @@
 """Verified pairs -> clusters, and which member of each is kept.
 
-``connected``: texts that a chain of verified pairs links are one cluster. ``star``: a kept text takes its
-verified neighbours, and no more, so every removed text is a duplicate of the text that stays.
+Texts that a chain of verified pairs links are one cluster; `stars` has the other kind.
 """
 
 import numpy as np
@@ -29,7 +28,7 @@ def connected(labels: I64, pairs: I64) -> I64:
             return labels
         one, other = one[open_], other[open_]
         np.minimum.at(labels, high[open_], low[open_])
-        while (further := labels[labels]).tobytes() != labels.tobytes():
+        while not np.array_equal(further := labels[labels], labels):
             labels = further
 
 
@@ -40,21 +39,3 @@ def best(labels: I64, sizes: I64) -> I64:
     winners = order[first]
     out: I64 = winners[np.searchsorted(labels[winners], labels)]
     return out
-
-
-def stars(sizes: I64, pairs: I64) -> I64:
-    """Return for each text the text kept in its place, int64[n]: itself, or a kept neighbour.
-
-    From the largest text on (of equals from the first), a text that no kept text is a neighbour of is kept.
-    """
-    both = np.concatenate([pairs, pairs[:, ::-1]]) if len(pairs) else np.empty((0, 2), np.int64)
-    rank = np.empty(sizes.size, np.int64)
-    order = np.lexsort((np.arange(sizes.size), -sizes))
-    rank[order] = np.arange(sizes.size)
-    both = both[np.lexsort((rank[both[:, 1]], rank[both[:, 0]]))]
-    kept = np.arange(sizes.size, dtype=np.int64)
-    taken = np.zeros(sizes.size, bool)
-    for text, neighbour in both.tolist():
-        if not taken[text] and rank[neighbour] > rank[text] and not taken[neighbour]:
-            kept[neighbour], taken[neighbour] = text, True
-    return kept

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mrprep.minhash.bands import F64, choose
+from mrprep.minhash.bands import choose
 from mrprep.minhash.buckets import Buckets, merged, same_key
+from mrprep.minhash.clusters import components
 from mrprep.minhash.documents import Documents
 from mrprep.minhash.jaccard import jaccard_of_pairs
 from mrprep.minhash.sets import shingle_sets
 from mrprep.minhash.sketch import Method, sketch
-from mrprep.minhash.verify import Verified, verify
+from mrprep.minhash.verify import Verified, overflow, within_reach
 from mrprep.order import I64, U64
 
 
@@ -41,14 +42,18 @@ def near_duplicates(
     found = sketch(_documents(texts), Method(choose(threshold, recall, permutations), ngram))
     buckets = merged([Buckets(found.banded[same.members], same.starts) for same in map(same_key, found.keys)])
     candidates = np.unique(buckets.members)
-    shingles, sizes = _sets([texts[number] for number in candidates], ngram)
+    sets, sizes = _sets([texts[number] for number in candidates], ngram)
     local = Buckets(np.searchsorted(candidates, buckets.members), buckets.starts)
 
-    def similarity(pairs: I64) -> F64:
-        return jaccard_of_pairs(pairs, shingles.__getitem__, sizes, threshold)
+    def shingles(which: I64) -> U64:
+        return np.concatenate([sets[number] for number in which.tolist()])
 
-    verified = verify(candidates.size, local, similarity, threshold, every_pair=True)
-    return verified._replace(pairs=candidates[verified.pairs])
+    pairs = within_reach(candidates.size, local)
+    scores = jaccard_of_pairs(pairs, shingles, sizes, threshold)
+    pairs, scores = pairs[scores >= threshold], scores[scores >= threshold]
+    missed = overflow(local, np.arange(local.starts.size), components(candidates.size, pairs))
+    pairs = candidates[pairs]
+    return Verified(pairs, scores, components(len(texts), pairs), missed)
 
 
 def _documents(texts: Sequence[str]) -> Documents:

@@ -106,7 +106,7 @@ def _refuse_missing(build: Build, listed: Listed, *, strict: bool) -> None:
         return
     count = len(listed.missing)
     some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if count > _SHOWN else "")
-    how = " (--strict)" if listed.ids.size else ", as no line means a document"
+    how = " (--strict)" if strict else ", as no line means a document"
     raise MrprepError(
         f"{count:,} listed {'name means' if count == 1 else 'names mean'} no document of "
         f"{printable(str(build.path))}{on_request(build)}: {some}: nothing was removed{how}: {ADVICE}"

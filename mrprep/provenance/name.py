@@ -29,16 +29,17 @@ def find_document(build: Build, name: str) -> list[Found]:
         MrprepError: nothing, or more than one document, goes by that name; the message lists some.
     """
     ways = _ways(build, os.fsencode(name))
-    for way, meaning in zip(ways, meanings(build, ways), strict=True):
+    gone = np.isin(name_hashes(ways), removed_names(build)).tolist()
+    for way, meaning, removed in zip(ways, meanings(build, ways), gone, strict=True):
         found = meaning
+        if removed and not meaning.count:
+            raise MrprepError(f"no document of this build goes by {printable(name)!r}: it was removed on request")
         if not meaning.count and (line := line_within(way, meaning)) is not None:
             (found,) = meanings(build, [b"%s:%d" % (_file(way), line)])
         if found.count > 1:
             raise MrprepError(several(name, found, described(build, found.ids)))
         if found.count:
             return [each for each in _rows(build, found.ids) if each.id == found.ids[0]]
-    if np.isin(name_hashes(ways), removed_names(build)).any():
-        raise MrprepError(f"no document of this build goes by {printable(name)!r}: it was removed on request")
     raise MrprepError(
         unread(unread_files(build), name)
         or f"no document of this build goes by {printable(name)!r}{on_request(build)}: {ADVICE}"

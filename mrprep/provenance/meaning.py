@@ -44,7 +44,7 @@ def meanings(build: Build, names: Sequence[bytes]) -> list[Meaning]:
     Memory: a part of the text tables, and what the list comes to.
     """
     wanted = _Wanted(names, _sources(build))
-    for _, table in documents(build):
+    for _, table in documents(build, ["id", "source", "path", "line", "piece"]):
         wanted.search(table)
     return wanted.found()
 

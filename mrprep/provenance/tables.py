@@ -46,16 +46,18 @@ class Found:
         return f"{printable(self.path, 4096)}:{self.line}{piece}"
 
 
-def documents(build: Build) -> Iterator[tuple[int | None, pa.Table]]:
+def documents(build: Build, columns: list[str] | None = None) -> Iterator[tuple[int | None, pa.Table]]:
     """Yield (ordinal of its first row, rows without texts) of each text part, then (None, rows) of what was left out.
+
+    ``columns``: those that are wanted, if not all are.
 
     Raises:
         MrprepError: the build was made with --no-keep-text.
     """
     for part in build.manifest["text"]["parts"]:
-        yield part["base"], table_of(build.file(part["file"]), columns=_WHERE)
+        yield part["base"], table_of(build.file(part["file"]), columns=columns or _WHERE)
     for name in build.manifest["text"]["dropped"]:
-        yield None, table_of(build.file(name))
+        yield None, table_of(build.file(name), columns=columns)
 
 
 def found_rows(base: int | None, table: pa.Table, mask: Mask) -> list[Found]:

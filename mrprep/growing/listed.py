@@ -232,7 +232,7 @@ def _resembling(build: Build, named: I64, going: I64) -> Iterator[str]:
         if row["against"] is not None:
             yield f"document {row['survivor']} of the earlier build {printable(row['against'])} ({row['kind']})"
         elif each := found.get(row["survivor"]):
-            yield f"{each.id:016x}  {printable(each.source)}  {each.place} ({row['kind']})"
+            yield f"{_told(each)} ({row['kind']})"
 
 
 def _found(build: Build, rows: I64) -> Iterator[tables.Found]:

@@ -11,6 +11,8 @@ import pytest
 from sources_tools import Reading, read_bytes, read_path
 
 from mrprep.document import FileNote
+from mrprep.sources import columns as table_columns
+from mrprep.sources.columns import rows_at_a_time
 from mrprep.sources.discover import discover
 from mrprep.sources.read import read
 from mrprep.sources.source import Source
@@ -188,3 +190,22 @@ def test_columns_of_one_name_are_told(tmp_path: Path, text: str, name: str) -> N
 def test_only_numbers_rate_documents(tmp_path: Path, column: pa.Array, score: float | None) -> None:
     reading = write_and_read(tmp_path, {"text": ["a", "b"], "rank": column}, score="rank")
     assert [document.score for document in reading.documents] == [score, None]
+
+
+@pytest.mark.parametrize(
+    ("rows", "size", "at_a_time"), [(10**6, 10**8, 256), (300, 80 << 20, 3), (4, 240 << 20, 1), (0, 0, 1)]
+)
+def test_rows_are_decoded_by_their_bytes(rows: int, size: int, at_a_time: int) -> None:
+    """300 rows of 20 texts of 4 MB, for one, take 80 MB in the file and 1.2 GB decoded."""
+    assert rows_at_a_time(rows, size) == at_a_time
+
+
+def test_a_long_row_is_read_as_a_short_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["天地" * 50_000, None, "x\U0001f600", "", "é" * 40_000]
+    columns = {"text": pa.array(texts).dictionary_encode(), "more": ["b", None, "c", "d", "long " * 20_000]}
+    wanted = write_and_read(tmp_path, columns, text=("text", "more")).texts
+    monkeypatch.setattr(table_columns, "MAX_PIECE", 3)
+    assert write_and_read(tmp_path, columns, text=("text", "more")).texts == wanted
+    assert wanted[0] == "天地" * 50_000 + "\n\nb" and len(wanted) == 5
+    broken = pa.array([b"whole", b"\xe5" * 70_000, b"a\xff", b"cut \xe5\xa4"], pa.binary())
+    assert write_and_read(tmp_path, {"text": broken}).texts == ["whole"]

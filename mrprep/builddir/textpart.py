@@ -82,13 +82,13 @@ class TextPartWriter:
 
     def keep(self, document: Document) -> None:
         """Add a document that passed all map stages."""
-        if self._characters >= BATCH_CHARACTERS:
-            self._flush()
         self._kept.append(document)
         self._characters += len(document.text)
         if document.edits:
             self._edits.update(document.edits)
             self._seen["edited"] += 1
+        if self._characters >= BATCH_CHARACTERS:
+            self._flush()
 
     def shortened(self, stage: str, stretches: int, characters: int) -> None:
         """Count a document out of which a stage has taken so many lines or paragraphs."""
@@ -108,18 +108,18 @@ class TextPartWriter:
     def _flush(self) -> None:
         if not self._kept:
             return
-        texts = pa.array([document.text for document in self._kept], pa.string())
+        texts = pa.array([_plain(document.text) for document in self._kept], pa.string())
         places = [document.place for document in self._kept]
         ids = _ids(places)
         edits = pa.array([_edits(document.edits) for document in self._kept], pa.string())
         scores = pa.array([document.score for document in self._kept], pa.float64())
+        self._kept, self._characters = [], 0
         table = pa.table([*_where(places, ids), texts, edits, scores], schema=tables.TEXT)
         self._text.write_table(table)
         self._on_batch(texts, ids)
         self._count_kept(table)
         self._rows += len(places)
         self._scored += len(scores) - scores.null_count
-        self._kept, self._characters = [], 0
 
     def _count_kept(self, table: pa.Table) -> None:
         column = table["source"].chunk(0)
@@ -208,6 +208,11 @@ def _edits_in(edits: str | None) -> Mapping[str, int]:
 def _counts_of(part: Path) -> dict[str, Any]:
     counts: dict[str, Any] = orjson.loads((part / "counts.json").read_bytes())
     return counts
+
+
+def _plain(text: str) -> str | bytes:
+    """Return a text as Arrow takes it without a copy that would stay with the text."""
+    return text if text.isascii() else text.encode()
 
 
 def _edits(edits: Mapping[str, int]) -> str | None:

@@ -1,8 +1,9 @@
 """Reads Arrow files, streams as ``datasets`` saves them and those of the file format: a row is a document.
 
 A file of the file format is a stream between its magic and its footer, and is read as one: what is lost shows, in the
-footer it would not. The file is mapped, not read: memory is `ROWS` rows and, of compressed batches, the text columns of
-one; a stream of such is decompressed from its start for each span of it.
+footer it would not. The file is mapped, not read, and its pages are given back on the way: memory is some rows, about
+1 MB of them or one that is larger, and, of compressed batches, the text columns of one; a stream of such is
+decompressed from its start for each span of it.
 """
 
 import mmap
@@ -11,7 +12,7 @@ from typing import Any
 
 from mrprep.document import BadRecord, Document
 from mrprep.printable import printable
-from mrprep.sources.columns import ROWS, as_bytes, column, read_rows, score_columns, text_columns
+from mrprep.sources.columns import as_bytes, column, read_rows, rows_at_a_time, score_columns, text_columns
 from mrprep.sources.files import UnreadableError, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span
@@ -20,14 +21,20 @@ _FILE_MAGIC, _MAGIC_SIZE = b"ARROW1", 8
 _CONTINUES = b"\xff\xff\xff\xff"
 """What each message of a stream begins with, but of those that Arrow 0.14 and older wrote."""
 _END = bytes(4)
+_LOOKED_AT = 16 << 20
+"""Bytes of a batch that are looked at at a time, about."""
 
 
 def record_batches(span: Span) -> list[tuple[int, int]]:
     """Return rows and bytes (of the text columns) of each record batch; empty if the file is not in order."""
+    import pyarrow as pa
+
     try:
         return [(batch.num_rows, batch.get_total_buffer_size()) for batch in _Stream(span).batches()]
     except (OSError, UnreadableError):
         return []
+    finally:
+        pa.default_memory_pool().release_unused()
 
 
 def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
@@ -45,9 +52,11 @@ def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
             return
         if span.whole or row >= span.start:
             texts, scores = stream.arrays(batch, row)
-            for at in range(0, batch.num_rows, ROWS):
-                text, score = ([array.slice(at, ROWS) for array in arrays] for arrays in (texts, scores))
-                yield from read_rows(span, text, score, row + at, found)
+            some = rows_at_a_time(batch.num_rows, batch.get_total_buffer_size())
+            for at in range(0, batch.num_rows, some):
+                text, score = ([array.slice(at, some) for array in arrays] for arrays in (texts, scores))
+                yield from read_rows(span, text, score, row + at)
+                stream.let_go()
         row += batch.num_rows
 
 
@@ -101,10 +110,36 @@ class _Stream:
             UnreadableError: they are damaged; ``row``, the first of the batch, is named.
         """
         try:
-            texts, scores = ([_sound(column(batch, name)) for name in names] for names in (self._texts, self._scores))
+            texts, scores = (
+                [self._sound(column(batch, name)) for name in names] for names in (self._texts, self._scores)
+            )
         except _errors() as error:
             raise _damaged(row, error) from None
         return texts, scores
+
+    def let_go(self) -> None:
+        """Give the pages of the file that were looked at back to the system."""
+        if isinstance(self._data, mmap.mmap):
+            self._data.madvise(mmap.MADV_DONTNEED)
+
+    def _sound(self, array: Any) -> Any:
+        """Return an array whose values can be looked at; as bytes, if some are not UTF-8.
+
+        Raises:
+            ValueError: it is damaged.
+        """
+        try:
+            self._validate(array)
+        except ValueError:
+            array = as_bytes(array)
+            self._validate(array)
+        return array
+
+    def _validate(self, array: Any) -> None:
+        some = max(1, len(array) * _LOOKED_AT // max(1, array.get_total_buffer_size()))
+        for at in range(0, len(array), some):
+            array.slice(at, some).validate(full=True)
+            self.let_go()
 
     def _refuse_endless(self, batch: Any) -> None:
         """Demand bytes for the rows of a batch that has none but of type null, which have no bytes."""
@@ -141,17 +176,3 @@ def _errors() -> tuple[type[Exception], ...]:
 
 def _damaged(row: int, error: Exception) -> UnreadableError:
     return UnreadableError(f"is damaged at row {row + 1} or later ({printable(str(error))})")
-
-
-def _sound(array: Any) -> Any:
-    """Return an array whose values can be looked at; as bytes, if some are not UTF-8.
-
-    Raises:
-        ValueError: it is damaged.
-    """
-    try:
-        array.validate(full=True)
-    except ValueError:
-        array = as_bytes(array)
-        array.validate(full=True)
-    return array

@@ -5,19 +5,18 @@ by their path.
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any
 
 from mrprep.document import BadRecord, Document, Place
 from mrprep.printable import printable
 from mrprep.sources.files import UnreadableError
-from mrprep.sources.found import Found
-from mrprep.sources.pieces import documents, without_surrogates
+from mrprep.sources.pieces import MAX_PIECE, blocks_of, documents, documents_of, is_utf8
 from mrprep.sources.span import Span
 from mrprep.sources.texts import finite
 
-ROWS = 256
-"""Rows that are decoded at a time; documents are held whole, so few."""
+_ROWS, _BYTES = 256, 1 << 20
+"""Of the rows that are decoded at a time, the most."""
 _NAMED = 12
 
 
@@ -58,9 +57,12 @@ def column(batch: Any, name: str) -> Any:
     return pc.struct_field(batch.column(head), rest)
 
 
-def read_rows(
-    span: Span, texts: Sequence[Any], scores: Sequence[Any], row: int, found: Found
-) -> Iterator[Document | BadRecord]:
+def rows_at_a_time(rows: int, size: int) -> int:
+    """Return how many of ``rows`` rows that have ``size`` bytes together are to be decoded at a time."""
+    return max(1, min(_ROWS, _BYTES * rows // max(1, size)))
+
+
+def read_rows(span: Span, texts: Sequence[Any], scores: Sequence[Any], row: int) -> Iterator[Document | BadRecord]:
     """Yield the documents and bad records of rows, the first of which is ``row``, counted from 0.
 
     Args:
@@ -68,12 +70,11 @@ def read_rows(
         texts: arrays of its text columns.
         scores: the array of the column that rates documents, if there is one.
         row: number of the first row.
-        found: what reading finds is put into it.
     """
-    columns = [_listed(array) for array in texts]
-    rated = [finite(value) for value in _listed(scores[0])] if scores else repeat(None)
+    columns = [map(_bytes_of, array) for array in texts]
+    rated = [finite(value) for value in scores[0].to_pylist()] if scores else repeat(None)
     for number, (*values, score) in enumerate(zip(*columns, rated, strict=bool(scores)), row):
-        yield from _row(span, values, score, number, found)
+        yield from _row(span, values, score, number)
 
 
 def as_bytes(array: Any) -> Any:
@@ -87,19 +88,41 @@ def as_bytes(array: Any) -> Any:
 
 
 def _row(
-    span: Span, values: Sequence[Any], score: float | None, row: int, found: Found
+    span: Span, values: Sequence[memoryview | None], score: float | None, row: int
 ) -> Iterator[Document | BadRecord]:
     place = Place(span.source, span.path, row, row + 1)
     texts = [value for value in values if value is not None]
     if not texts:
         yield BadRecord(place, "null-text", "the text is null")
+    elif sum(map(len, texts)) > MAX_PIECE:
+        yield from _long_row(span, texts, score, row)
+    else:
+        try:
+            text = "\n\n".join(str(value, "utf-8") for value in texts)
+        except UnicodeDecodeError:
+            yield _not_utf8(place)
+        else:
+            yield from documents(span.source, span.path, row, row + 1, text, score)
+
+
+def _long_row(span: Span, texts: Sequence[memoryview], score: float | None, row: int) -> Iterator[Document | BadRecord]:
+    """Yield the pieces of a text that is never held whole but in its column."""
+    if not all(map(is_utf8, texts)):
+        yield _not_utf8(Place(span.source, span.path, row, row + 1))
         return
-    try:
-        text = "\n\n".join(value.decode() if isinstance(value, bytes) else value for value in texts)
-    except UnicodeDecodeError:
-        yield BadRecord(place, "bad-utf8", "the text is not UTF-8")
-        return
-    yield from documents(span.source, span.path, row, row + 1, without_surrogates(text, found), score)
+    blocks = chain(blocks_of(texts[0]), *(chain([b"\n\n"], blocks_of(text)) for text in texts[1:]))
+    yield from documents_of(span.source, span.path, row, row + 1, blocks, score)
+
+
+def _not_utf8(place: Place) -> BadRecord:
+    return BadRecord(place, "bad-utf8", "the text is not UTF-8")
+
+
+def _bytes_of(value: Any) -> memoryview | None:
+    """Return the bytes of a scalar of text, which are not copied; None of null."""
+    if not value.is_valid:
+        return None
+    return memoryview(getattr(value, "value", value).as_buffer())
 
 
 def _type_of(schema: Any, name: str) -> Any:
@@ -157,11 +180,3 @@ def _is_text(kind: Any) -> bool:
             types.is_null,
         )
     )
-
-
-def _listed(array: Any) -> list[Any]:
-    """Return a column as Python strings, bytes, numbers and None."""
-    try:
-        return list(array.to_pylist())
-    except UnicodeDecodeError:
-        return list(as_bytes(array).to_pylist())

@@ -1,11 +1,13 @@
-"""Reads Parquet: a row is a document. Memory: pages of the text columns and `ROWS` rows, however large a row group."""
+"""Reads Parquet: a row is a document. Memory: the dictionary and a page of each text column, and some rows: about 1 MB
+of them, or one that is larger.
+"""
 
 from collections.abc import Iterator
 from typing import Any
 
 from mrprep.document import BadRecord, Document
 from mrprep.printable import printable
-from mrprep.sources.columns import ROWS, column, read_rows, score_columns, text_columns
+from mrprep.sources.columns import column, read_rows, rows_at_a_time, score_columns, text_columns
 from mrprep.sources.files import UnreadableError, open_file
 from mrprep.sources.found import Found
 from mrprep.sources.span import Span
@@ -38,14 +40,17 @@ def read(span: Span, found: Found) -> Iterator[Document | BadRecord]:
         texts, scores = text_columns(file.schema_arrow, span.text), score_columns(file.schema_arrow, span.score)
         groups, row = _groups_of(span, file.metadata)
         promised = [file.metadata.row_group(i).num_rows for i in groups]
+        wanted = [*texts, *scores]
         if any(rows < 0 for rows in promised):
             raise UnreadableError("is damaged: a row group says that it holds fewer than no rows")
         end = row + sum(promised)
         try:
-            for batch in file.iter_batches(ROWS, row_groups=groups, columns=[*texts, *scores], use_threads=False):
-                text, score = ([column(batch, name) for name in names] for names in (texts, scores))
-                yield from read_rows(span, text, score, row, found)
-                row += batch.num_rows
+            for group, rows in zip(groups, promised, strict=True):
+                some = rows_at_a_time(rows, file.metadata.row_group(group).total_byte_size)
+                for batch in file.iter_batches(some, row_groups=[group], columns=wanted, use_threads=False):
+                    text, score = ([column(batch, name) for name in names] for names in (texts, scores))
+                    yield from read_rows(span, text, score, row)
+                    row += batch.num_rows
         except (OSError, ValueError) as error:
             raise UnreadableError(f"is damaged at row {row + 1} or later ({printable(str(error))})") from None
         if row != end:

@@ -4,6 +4,7 @@ Cut ``k`` lies in the 4 MB before byte ``12 MB * k`` of a text and is found by w
 make the pieces of one text, of which none reads all. Memory: one piece and one block, whatever the length of the text.
 """
 
+import codecs
 import re
 from collections.abc import Iterable, Iterator
 from math import inf
@@ -16,6 +17,8 @@ MAX_PIECE = 16 << 20
 """UTF-8 bytes of the longest piece."""
 STEP = MAX_PIECE // 4 * 3
 """Bytes of a text from the latest place of one cut to that of the next."""
+_BLOCK = 1 << 16
+"""Bytes of a block of a text that is at hand; what larger ones took would stay with the process."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -47,8 +50,32 @@ def documents(
         yield Document(Place(source, path, offset, line), text, score=score)
         return
     blocks = (text[at : at + BLOCK].encode() for at in range(0, len(text), BLOCK))
-    for index, piece in enumerate(pieces(blocks)):
-        yield Document(Place(source, path, offset, line, index), piece.decode(), score=score)
+    yield from documents_of(source, path, offset, line, blocks, score)
+
+
+def documents_of(
+    source: str, path: bytes, offset: int, line: int, blocks: Iterable[bytes], score: float | None = None
+) -> Iterator[Document]:
+    """Yield a text that comes in blocks of UTF-8, cut anywhere, as one document, or as its pieces."""
+    for index, text in enumerate(map(bytes.decode, pieces(blocks))):  # no piece is held beside its text
+        yield Document(Place(source, path, offset, line, index), text, score=score)
+
+
+def blocks_of(text: memoryview) -> Iterator[bytes]:
+    """Yield the bytes of a long text, a block at a time."""
+    return (bytes(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK))
+
+
+def is_utf8(text: memoryview) -> bool:
+    """Tell whether a long text is UTF-8, a block at a time."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for block in blocks_of(text):
+            decoder.decode(block)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def begin_of(first: int, limit: int = MAX_PIECE) -> int:
@@ -80,7 +107,7 @@ def pieces(blocks: Iterable[bytes], first: int = 0, last: float = inf, limit: in
             while base + len(held) > (limit if number == 1 else number * (limit // 4 * 3)):
                 end = _cut(held, number * (limit // 4 * 3) - base, limit // 4)
                 if begun:
-                    yield bytes(held[:end])
+                    yield bytes(memoryview(held)[:end])
                 if number == last:
                     return
                 del held[:end]

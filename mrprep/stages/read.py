@@ -111,19 +111,21 @@ def count_unit(spans: Sequence[Span], out: Path) -> None:
 
 
 class _Items:
-    """The items of a unit with one item of lookahead and a count of those taken."""
+    """The items of a unit, of which one is looked at ahead when that is asked for, and a count of those taken."""
 
     def __init__(self, items: Iterator[ReadItem], skip: int) -> None:
         self._items = islice(items, skip, None)
         self.consumed = skip
-        self.next = next(self._items, None)
+        self.next: ReadItem | None = None
 
     @property
     def more(self) -> bool:
+        if self.next is None:
+            self.next = next(self._items, None)
         return self.next is not None
 
     def take(self) -> ReadItem:
-        item, self.next = self.next, next(self._items, None)
+        item, self.next = self.next, None
         self.consumed += 1
         assert item is not None
         return item
@@ -138,11 +140,10 @@ def _consumed(parts: Parts) -> int:
 def _part(items: _Items, limit: int) -> Iterator[ReadItem]:
     characters = 0
     while items.more:
-        item = items.next
-        if isinstance(item, Document):
-            if characters >= limit and item.place.piece == 0:
+        if isinstance(items.next, Document):
+            if characters >= limit and items.next.place.piece == 0:
                 return
-            characters += len(item.text)
+            characters += len(items.next.text)
         yield items.take()
 
 

@@ -52,7 +52,7 @@ def _import(rows: ImportedRows, request: Request, found: Plan, out: Path, option
     pipeline = request.pipeline
     vocabulary = vocabulary_of(work, pipeline, (), None)
     parts = _imported_parts(work, pipeline, found, rows, vocabulary)
-    refuse_none_left(parts)
+    refuse_none_left(parts, work.path.parent, keep=options.keep_work)
     names = [source.name for source in pipeline.source]
     removed = dedupe.run(work, parts, pipeline.dedupe, names) if "dedupe" in pipeline.stages else None
     texts = Texts(parts, removed, {})

@@ -45,6 +45,8 @@ def read_texts(work: Work, request: Request, found: Plan, options: RunOptions, r
     with ThreadPoolExecutor(1) as beside:
         look = beside.submit(lambda: changed(request, listed_again(found), hashed=options.hash_inputs))
         try:
+            if request.form != ADDITION or _unread(parts):  # an addition of nothing is no failure
+                refuse_none_left(parts, work.path.parent, keep=options.keep_work and request.form != ADDITION)
             return _kept(work, request, parts, told, removed)
         finally:
             refuse_changed(look.result(), work.path.parent)
@@ -54,7 +56,6 @@ def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str
     """Run the phases from the texts that were read to those that are kept."""
     pipeline = request.pipeline
     names = [source.name for source in pipeline.source]
-    _refuse_none_left(request, parts, work.path.parent)
     parts = _rewritten(work, pipeline, parts, names)
     if removed is not None:
         parts = leave_out(work, parts, removed, pipeline.dedupe if "dedupe" in pipeline.stages else None)
@@ -65,22 +66,6 @@ def _kept(work: Work, request: Request, parts: list[TextPart], told: Mapping[str
     for phase in dedupe.PHASES:
         work.spare(phase, dedupe.SPARE, dedupe.PHASES)
     return Texts(parts, duplicates, told)
-
-
-def _refuse_none_left(request: Request, parts: Sequence[TextPart], home: Path) -> None:
-    """Stop when nothing was left; of an addition that is no failure, unless for files that could not be read.
-
-    Raises:
-        MrprepError: see `refuse_none_left`; work on an addition goes, as it would stand in the way of others.
-    """
-    if request.form == ADDITION and not _unread(parts):
-        return
-    try:
-        refuse_none_left(parts)
-    except MrprepError:
-        if request.form == ADDITION:
-            clear(home)
-        raise
 
 
 def _evaluation(work: Work, pipeline: Pipeline) -> tuple[Path | None, dict[str, int]]:
@@ -108,8 +93,8 @@ def _rewritten(work: Work, pipeline: Pipeline, parts: list[TextPart], names: Seq
     return parts
 
 
-def refuse_none_left(parts: Sequence[TextPart]) -> None:
-    """Stop when the map stages have left nothing to build from.
+def refuse_none_left(parts: Sequence[TextPart], home: Path, *, keep: bool) -> None:
+    """Stop when the map stages have left nothing to build from; what is in ``home`` is of no use, and goes unless kept.
 
     Raises:
         MrprepError: so it is; what became of the records is said.
@@ -119,8 +104,11 @@ def refuse_none_left(parts: Sequence[TextPart]) -> None:
     counts = added([orjson.loads((part.path / "counts.json").read_bytes()) for part in parts])
     reasons = {why: n for of_stage in counts["left_out"].values() for why, n in of_stage.items()}
     said = ", ".join(f"{why} {n}" for why, n in sorted(reasons.items())) or "none"
+    unread = _unread(parts)
+    if not keep:
+        clear(home)
     raise MrprepError(
-        f"no document is left to build from: {counts['records']} records were read; left out: {said}{_unread(parts)}; "
+        f"no document is left to build from: {counts['records']} records were read; left out: {said}{unread}; "
         "give other inputs, or a --pipeline that keeps them, such as raw"
     )
 

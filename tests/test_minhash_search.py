@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +190,24 @@ def test_who_stays(lengths: list[int], edges: list[tuple[int, int]]) -> None:
     for text in range(12):
         members = np.flatnonzero(labels == labels[text])
         assert kept[text] == min(members, key=lambda m: (-lengths[m], m))
+
+
+def test_comparing_a_family_holds_no_list_of_its_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """5,000 texts in 12 buckets of half of them each, none alike: over a million pairs, 9 MB of numbers alone."""
+    chance, size, asked = np.random.default_rng(1), 5000, 0
+    buckets = as_buckets([np.flatnonzero(chance.random(size) < 0.5).tolist() for _ in range(12)])
+
+    def similarity(pairs: np.ndarray) -> np.ndarray:
+        nonlocal asked
+        asked += len(pairs)
+        return np.zeros(len(pairs))
+
+    monkeypatch.setattr(verify_module, "REMEMBERED", 1 << 16)
+    tracemalloc.start()
+    verify(size, buckets, similarity, 0.8, np.zeros(size, bool))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert asked > 1_100_000 and peak < 8_000_000
 
 
 def test_near_duplicates_of_real_text_are_those_of_all_pairs(shared: Path) -> None:

@@ -24,6 +24,7 @@ from mrprep.duplicates.ranks import (
     ExactUnit,
     find_exact,
     held_documents,
+    looked_up,
     rank,
     write_copies,
 )
@@ -32,8 +33,8 @@ from mrprep.minhash.buckets import Buckets, merged, once, same_key, walk
 from mrprep.minhash.clusters import connected
 from mrprep.order import I64
 
-KEYS_A_UNIT = 4 << 20
-"""Band keys, or a quarter as many hashes, that a unit of work sorts; some 30 bytes each."""
+KEYS_A_UNIT = 2 << 20
+"""Band keys, or a quarter as many hashes, that a unit of work sorts; some 60 bytes each."""
 UNITS_A_GROUP = 4 << 20
 """Units of text that one unit of work compares; their shingles take 8 bytes each."""
 
@@ -119,7 +120,6 @@ def band(unit: BandUnit, out: Path) -> None:
     buckets = []
     for number in range(unit.first, unit.last):
         keys, documents = _keys(unit, copy_of, [(banded, bands[number]) for banded, bands in parts])
-        let_go(copy_of)
         here = same_key(keys)
         here = Buckets(documents[here.members], here.starts)
         last = here.members[here.starts + here.sizes - 1]
@@ -145,6 +145,7 @@ def _keys(unit: BandUnit, copy_of: I64, parts: Iterable[tuple[Array, Array]]) ->
         keys.append(np.asarray(every[mine]))
         owners.append(documents[mine])
         base += len(banded)
+        let_go(banded, every, copy_of)
     return np.concatenate(keys), np.concatenate(owners)
 
 
@@ -156,21 +157,26 @@ def find_components(unit: ComponentUnit, out: Path) -> None:
     ranked = mapped(unit.ranked / RANKED_FILE)
     inside = np.zeros(ranked.size, bool)
     for path in unit.buckets:
-        inside[load_buckets(path, "bucket").members] = True
+        members = load_buckets(path, "bucket").members
+        inside[members] = True
+        let_go(members)
     documents = np.flatnonzero(inside)
     del inside
     labels = np.arange(documents.size)
     for path in unit.buckets:
         buckets = load_buckets(path, "bucket")
-        local = np.searchsorted(documents, buckets.members)
-        labels = connected(labels, np.column_stack([np.repeat(local[buckets.starts], buckets.sizes), local]))
+        for which, within in walk(buckets, np.arange(buckets.starts.size)):
+            start = buckets.starts[which]
+            pairs = np.column_stack([buckets.members[start], buckets.members[start + within]])
+            labels = connected(labels, np.searchsorted(documents, pairs))
     order = np.argsort(labels, kind="stable")
     number = np.empty_like(order)
     number[order] = np.arange(order.size)
     np.save(out / "ascending.npy", documents)
     np.save(out / "number.npy", number)
     np.save(out / "candidates.npy", documents[order])
-    lengths = ranked["units"][documents][order]
+    del number
+    lengths = looked_up(ranked["units"], documents[order])
     (out / "plan.json").write_text(json.dumps(_plan(labels[order], lengths)))
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from mrprep.builddir.mapped import mapped
 from mrprep.duplicates.candidates import buckets_of
 from mrprep.duplicates.layout import HELD, REMOVED, Found, Group, Records
+from mrprep.duplicates.ranks import RANKED_FILE, looked_up
 from mrprep.duplicates.shingle_files import ShingleFiles
 from mrprep.minhash.bands import F64
 from mrprep.minhash.buckets import Buckets
@@ -50,9 +51,11 @@ def compare_group(unit: GroupUnit, out: Path) -> None:
 
 def _survivors(unit: GroupUnit, documents: I64, buckets: Buckets, shingles: ShingleFiles) -> tuple[I64, int]:
     """Return for each candidate of the group the one that is kept in its place, or itself; and the overflow."""
-    ranked = mapped(unit.found.ranked / "ranked.npy")[documents]
-    held = ranked["priority"] == HELD
-    worth = _worth(ranked["priority"], ranked["units"] if unit.keep != "first" else np.zeros(documents.size))
+    ranked = mapped(unit.found.ranked / RANKED_FILE)
+    priority = looked_up(ranked["priority"], documents)
+    lengths = looked_up(ranked["units"], documents) if unit.keep != "first" else np.zeros(documents.size)
+    held, worth = priority == HELD, _worth(priority, lengths)
+    del priority, lengths
 
     def similarity(pairs: I64) -> F64:
         return shingles.jaccard(pairs, unit.threshold)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from mrprep.builddir.mapped import let_go, mapped, zeros
+from mrprep.builddir.mapped import Array, let_go, mapped, zeros
 from mrprep.builddir.tables import TextPart
 from mrprep.duplicates.layout import HELD, RANKED, Corpus, documents_in
 from mrprep.duplicates.texts import scores_of, sources_of
@@ -67,7 +67,7 @@ def find_exact(unit: ExactUnit, out: Path) -> None:
         numbers.append(base + mine)
         base += len(every)
     number = np.concatenate(numbers)
-    priority = ranked["priority"][number]
+    priority = looked_up(ranked["priority"], number)
     first = number[first_copies(np.concatenate(hashes), priority)]
     copies = np.flatnonzero(first != number)
     np.save(out / "exact.npy", np.column_stack([number[copies], first[copies]]))
@@ -89,6 +89,17 @@ def stretches(documents: int) -> Iterator[tuple[int, int]]:
     """Yield the ranges of documents that are in memory at a time."""
     for first in range(0, documents, DOCUMENTS_AT_A_TIME):
         yield first, min(documents, first + DOCUMENTS_AT_A_TIME)
+
+
+def looked_up(array: Array, documents: I64) -> Array:
+    """Return the entries of a mapped array that these documents have, in their order, a stretch in memory at a time."""
+    order = np.argsort(documents, kind="stable")
+    found = np.empty(documents.size, array.dtype)
+    for stretch in stretches(array.size):
+        mine = order[slice(*np.searchsorted(documents, stretch, sorter=order))]
+        found[mine] = array[documents[mine]]
+        let_go(array)
+    return found
 
 
 def first_copies(exact: U64, priority: Priorities) -> I64:

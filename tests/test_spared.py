@@ -1,5 +1,6 @@
 """Room on the disk: what no phase needs any more goes, and work that is killed meanwhile still ends with its bytes."""
 
+import errno
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -104,6 +105,50 @@ def test_no_room_is_said_before_anything_is_written(tmp_path: Path, monkeypatch:
     with pytest.raises(MrprepError, match=r"the build needs 17 MB, 10\.5 MB free"):
         made(tmp_path / "out")
     assert not list(tmp_path.iterdir())
+
+
+def test_room_for_tokens_is_looked_at_before_they_are_written(tmp_path: Path, monkeypatch) -> None:
+    class Usage:
+        @property
+        def free(self) -> int:
+            return 10_000 if (tmp_path / "out.work/phases/vocabulary").exists() else 1 << 40
+
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: Usage())
+    text = tmp_path / "text.txt"
+    text.write_text("".join(f"Sentence {number} tells of {number * number}.\n" for number in range(2000)))
+    size = text.stat().st_size
+    pipeline = with_inputs(load_pipeline("raw", {"tokenize": {"vocab_size": 400}}), [text])
+    with pytest.raises(MrprepError, match=r"tokenizing needs (.*) kB, 10 kB free in .*/out\.work/phases: make") as said:
+        build(pipeline, tmp_path / "out", RunOptions(jobs=1), lambda _: None)
+    needed = float(str(said.value).split()[2]) * 1000
+    assert size / 4 <= needed < size / 3.8
+    assert not (tmp_path / "out.work/phases/tokenize").exists()
+
+
+def test_a_disk_that_fills_says_what_is_free_and_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Usage:
+        free = 1 << 40
+
+    monkeypatch.setattr(room.shutil, "disk_usage", lambda _: Usage)
+    again = "free some, and the same command goes on from here$"
+    numpy_says = OSError("4000 requested and 12 written")
+    for error in (OSError(errno.ENOSPC, "No space left on device"), numpy_says):
+        with (
+            pytest.raises(MrprepError, match=rf"the disk is full, 5 MB free in .* and it all needs 7 MB more: {again}"),
+            room.room(tmp_path / "work", 8_000_000, "it all"),
+        ):
+            (tmp_path / "work").mkdir(exist_ok=True)
+            (tmp_path / "work/part").write_bytes(bytes(1_000_000))
+            Usage.free = 5_000_000
+            raise error
+        Usage.free = 1 << 40
+    with (
+        pytest.raises(MrprepError, match=rf"full, 1.1 TB free in .*/work: {again}"),
+        room.room(tmp_path / "work", 9, ""),
+    ):
+        raise numpy_says
+    with pytest.raises(PermissionError), room.room(tmp_path, 9, ""):
+        raise PermissionError(errno.EACCES, "Permission denied")
 
 
 def test_room_for_mindrecord_is_looked_at_before_shards_are_written(tmp_path: Path, monkeypatch) -> None:

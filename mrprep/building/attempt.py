@@ -15,7 +15,7 @@ from mrprep.config import Pipeline
 from mrprep.engine.cluster import Cluster, Terms
 from mrprep.engine.executor import Executor, Pool
 from mrprep.engine.node import PYTHON, versions
-from mrprep.engine.room import bytes_in, check_room
+from mrprep.engine.room import room
 from mrprep.engine.work import SparedError, Work
 from mrprep.mindrecord.write import ROOM
 from mrprep.plan import Plan, plan, room_for
@@ -65,8 +65,8 @@ def made_of(found: Plan, pipeline: Pipeline, out: Path, options: RunOptions, say
             read.refuse_unread([finished.path])
         if finished is None:
             beside = 0 if form in get_args(Form) else ROOM
-            check_room(home, room_for(found) - bytes_in(home), "the build", beside)
-            finished = worked(request, found, home, options, say, partial(make, request, found, out, options))
+            with room(home, room_for(found), "the build", beside):
+                finished = worked(request, found, home, options, say, partial(make, request, found, out, options))
         if not options.keep_work:
             clear(home)
     return finished

@@ -10,7 +10,7 @@ import orjson
 from mrprep.books import Shard
 from mrprep.builddir.tables import TextPart
 from mrprep.config import Pipeline
-from mrprep.engine.room import bytes_in, check_room
+from mrprep.engine.room import room
 from mrprep.engine.work import Work
 from mrprep.stages import pack, shard, tokenize
 from mrprep.tokenizers.family import copy_in
@@ -49,7 +49,8 @@ def tokenized(
     ]
     base = parts[0].base if parts else 0
     settings = {"version": tokenize.VERSION, "seed": pipeline.seed, "weights": weights, "base": base}
-    return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=sizes(parts))
+    with room(work.path / "tokenize", tokenize.bytes_of(units, _facts(vocabulary)["vocab_size"]), "tokenizing"):
+        return work("tokenize", units, tokenize.tokenize_unit, settings=settings, weights=sizes(parts))
 
 
 def sizes(parts: Sequence[TextPart]) -> list[int]:
@@ -67,7 +68,7 @@ def sharded(
         "shard": {"version": shard.VERSION, **options.model_dump(mode="json")},
     }
     split = work("split", [shard.SplitUnit(tuple(tokens), packing, options)], shard.split_unit, settings=settings)[0]
-    facts = orjson.loads((vocabulary / tokenize.FACTS).read_bytes())
+    facts = _facts(vocabulary)
     units = shard.shard_units(
         split,
         tokens,
@@ -81,8 +82,12 @@ def sharded(
         units = shard.beside(units, others)
         settings["beside"] = asdict(others)
     sizes = [unit.bound.tokens for unit in units]
-    needed = shard.bytes_of(units) - bytes_in(work.path / "shard")
-    check_room(work.path, needed, "writing the shards", shard.room_beside(units))
-    done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
+    with room(work.path / "shard", shard.bytes_of(units), "writing the shards", shard.room_beside(units)):
+        done = work("shard", units, shard.shard_unit, settings=settings, weights=sizes)
     shards = [Shard(unit.split, unit.number, path) for unit, path in zip(units, done, strict=True)]
     return orjson.loads((split / "split.json").read_bytes()), shards
+
+
+def _facts(vocabulary: Path) -> dict[str, Any]:
+    facts: dict[str, Any] = orjson.loads((vocabulary / tokenize.FACTS).read_bytes())
+    return facts

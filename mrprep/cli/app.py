@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import traceback
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -34,6 +35,7 @@ from mrprep.cli import (
     weights,
     why,
 )
+from mrprep.engine.room import free_in, is_full
 from mrprep.errors import BugError, MrprepError
 from mrprep.printable import printable
 
@@ -137,14 +139,15 @@ def _code(error: BaseException) -> int:
             return 1
         case OSError() if _number(error) in _ADVICE:
             where = f" ({printable(str(error.filename))})" if error.filename else ""
+            if error.filename and is_full(error):
+                where += f", {free_in(Path(os.fsdecode(error.filename)))}"
             return _fail(f"{os.strerror(_number(error))}{where}: {_ADVICE[_number(error)]}", 1)
     traceback.print_exception(error)
     return _fail("this is a bug in mrprep, please report it with the lines above", BugError.exit_code)
 
 
 def _number(error: OSError) -> int:
-    """Return the error's number; NumPy says only how much of an array it wrote when the disk is full."""
-    return error.errno or (errno.ENOSPC if " requested and " in str(error) else 0)
+    return errno.ENOSPC if is_full(error) else error.errno or 0
 
 
 def _fail(message: str, code: int) -> int:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mrprep.engine.parts import open_to_others
+from mrprep.engine.room import free_in
 from mrprep.errors import BugError, MrprepError
 from mrprep.mindrecord import core
 from mrprep.mindrecord.checksum import Checksum, Written
@@ -124,5 +125,7 @@ def _checked(batches: Iterable[Columns], schema: Schema, sums: Checksum, file: P
 def _failure(file: Path, error: Exception) -> MrprepError:
     where = printable(str(file))
     if getattr(error, "errno", None) == errno.ENOSPC or shutil.disk_usage(file.parent).free < ROOM:
-        return MrprepError(f"{where}: no space left on the disk; free some and run the same command again")
+        return MrprepError(
+            f"{where}: no space left on the disk, {free_in(file.parent)}; free some and run the same command again"
+        )
     return MrprepError(f"{where} cannot be written ({reason(error)}): mend that and run the same command again")

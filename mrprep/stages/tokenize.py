@@ -5,6 +5,7 @@ Two phases. ``vocabulary`` is one unit: it copies the given model, or trains one
 ``tokenize`` has a unit a part of the read phase; one core encodes 35 to 100 MB/s with llama2_32k (docs/tokenizers.md).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -13,12 +14,13 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 import orjson
+import pyarrow.parquet as pq
 from pydantic import Field
 
 from mrprep.builddir.tables import TextPart
 from mrprep.errors import BugError, MrprepError
 from mrprep.options import Options as BaseOptions
-from mrprep.tokenizers.assemble import Written, entries, write_tokens
+from mrprep.tokenizers.assemble import Written, dtype_of, entries, write_tokens
 from mrprep.tokenizers.choices import AS_IT_IS, AddedTokens, Choices
 from mrprep.tokenizers.family import content, copy_into, open_tokenizer
 from mrprep.tokenizers.protocol import Tokenizer
@@ -28,6 +30,8 @@ from mrprep.tokenizers.train import SMALLEST_VOCABULARY, ModelType, Training, tr
 
 VERSION = 1
 
+_BYTES_A_TOKEN = 8
+"""Of text: more than a tokenizer makes one of in any language, that no disk is called too small for no reason."""
 MODEL, FACTS = "tokenizer.model", "facts.json"
 
 
@@ -122,6 +126,28 @@ class TokenizeUnit:
     choices: Choices = AS_IT_IS
     stored: bool = False
     """The part holds the ids already (``tokenizers.stored``)."""
+
+
+def bytes_of(units: Sequence[TokenizeUnit], vocab_size: int) -> int:
+    """Return the bytes that the tokens of these parts take, at the least: one for eight bytes of the texts kept."""
+    width = np.dtype(dtype_of(vocab_size)).itemsize
+    return int(sum(_kept_bytes(unit) for unit in units) / _BYTES_A_TOKEN * width)
+
+
+def _kept_bytes(unit: TokenizeUnit) -> float:
+    """Return about how many bytes of the texts of a part are encoded: as many of a row as of any other."""
+    path = unit.part.path / "text.parquet"
+    if not unit.part.rows or not path.exists():
+        return 0
+    alive = _alive(unit)
+    share = 1.0 if alive is None else float(alive.mean())
+    return _column_bytes(path) * share * min([1.0, *(weight for _, weight in unit.weights)])
+
+
+def _column_bytes(path: Path) -> int:
+    metadata = pq.read_metadata(path)
+    column = metadata.schema.names.index("text")
+    return sum(metadata.row_group(at).column(column).total_uncompressed_size for at in range(metadata.num_row_groups))
 
 
 def tokenize_unit(unit: TokenizeUnit, out: Path) -> None:

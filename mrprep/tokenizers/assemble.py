@@ -129,6 +129,11 @@ class TokenWriter:
         return np.diff(np.searchsorted(np.flatnonzero(ids == self._unk), offsets))
 
 
+def dtype_of(vocab_size: int) -> type[np.uint16] | type[np.int32]:
+    """Return the dtype in which the ids of a vocabulary of that size are written."""
+    return np.uint16 if vocab_size <= NARROW_VOCABULARY else np.int32
+
+
 def write_tokens(
     part: TextPart,
     alive: Mask | None,
@@ -150,10 +155,9 @@ def write_tokens(
         seed: of the build.
         add_bos: open each document with BOS.
     """
-    dtype = np.uint16 if tokenizer.vocab_size <= NARROW_VOCABULARY else np.int32
     names: dict[str, int] = {}
     blocks: list[Rows] = []
-    with NpyStream(path, dtype) as stream:
+    with NpyStream(path, dtype_of(tokenizer.vocab_size)) as stream:
         writer = TokenWriter(stream, tokenizer, add_bos=add_bos)
         for doc, table in _survivors(part, alive):
             rows = _rows(doc, table, names, weights, seed)

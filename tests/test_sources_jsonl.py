@@ -145,3 +145,29 @@ def test_an_array_that_ends_early_keeps_what_was_whole(tmp_path: Path) -> None:
     reading = read_bytes(tmp_path, b'[{"text": "a"}]\n[{"text": "b"}]', "a.json")
     assert reading.texts == ["a"]
     assert reading.problems == ["has text after its JSON array, which is not read"]
+
+
+@pytest.mark.parametrize("escaped", [True, False])
+@pytest.mark.parametrize("block", [24, 25, 26, 27, 31, 1 << 16])
+def test_long_strings_are_read_as_short_ones(
+    tmp_path: Path, escaped: bool, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Long ones are left out of what is parsed and read by blocks: the documents and bad records are the same."""
+    text = 'a\\\\"quoted"\n\u5929\u5730\U0001f600\U0001f601\ud83d lone \\\\\\u0041 \ude00' * 7 + "\\" * 40
+    records = [
+        {"text": text},
+        {"text": "s", "more": text * 2},
+        {"more": 1, "text": [text]},
+        {"long<0>": text, "text": text},
+    ]
+    lines = [json.dumps(record, ensure_ascii=escaped).encode("utf-8", "surrogatepass") for record in records]
+    lines += [lines[0][:-20], lines[0].replace(b"lone", b"l\\xe"), lines[0].replace(b"lone", b"l\xff\x01e"), b"[1]"]
+    data = b"\n".join(lines)
+    wanted = read_bytes(tmp_path, data, text=("text", "more"))
+    monkeypatch.setattr("mrprep.sources.jsonl.MAX_PIECE", 1)
+    monkeypatch.setattr("mrprep.sources.long_json.LONG", 30)
+    monkeypatch.setattr("mrprep.sources.long_json._BLOCK", block)
+    found = read_bytes(tmp_path, data, text=("text", "more"))
+    assert found.texts == wanted.texts and found.reasons == wanted.reasons
+    assert [note.replaced for note in found.notes] == [note.replaced for note in wanted.notes]
+    assert len(wanted.texts) == (3 if escaped else 0) and len(found.bad) == (5 if escaped else 8)

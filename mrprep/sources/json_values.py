@@ -7,6 +7,7 @@ block's size, and the longest element.
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 
 import numpy as np
 
@@ -55,7 +56,7 @@ class _Array:
         self._depth = 0
         self._in_string = 0
         self._tail = b""
-        self._held: list[bytes] = []
+        self._held = BytesIO()
         self._size = self._lines = 0
         self._offset, self._line = 0, 1
 
@@ -103,15 +104,15 @@ class _Array:
         self._size += len(part)
         self._lines += part.count(b"\n")
         if self._size <= self._limit:
-            self._held.append(part)
+            self._held.write(part)
         else:
-            self._held.clear()
+            self._held = BytesIO()
 
     def _close(self, is_element: bool) -> Iterator[Element | TooLong]:
         if is_element and self._size > self._limit:
             yield TooLong(self._offset, self._line, self._size)
         elif is_element and self._size:
-            yield Element(self._offset, self._line, b"".join(self._held).rstrip(_WHITE))
+            yield Element(self._offset, self._line, self._held.getvalue().rstrip(_WHITE))
         self._offset += self._size + 1
         self._line += self._lines
-        self._held, self._size, self._lines = [], 0, 0
+        self._held, self._size, self._lines = BytesIO(), 0, 0

@@ -8,16 +8,18 @@ Costs: about 0.4 GB/s a core on clean lines of 1 KB.
 """
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import orjson
 
 from mrprep.document import BadRecord, Document, Place
 from mrprep.printable import printable
+from mrprep.sources import long_json
 from mrprep.sources.found import Found
 from mrprep.sources.lines import MAX_RECORD, Batch, TooLong
-from mrprep.sources.pieces import MAX_PIECE, documents, without_surrogates
+from mrprep.sources.pieces import MAX_PIECE, documents, documents_of, without_surrogates
 from mrprep.sources.span import Span
 from mrprep.sources.texts import NoTextError, score_of, text_of
 
@@ -38,8 +40,9 @@ def read(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterat
         offset, line = batch.offset, batch.line
         for raw in batch.lines:
             try:
-                text = loads(raw)[field]
-                plain = type(text) is str and len(text) <= _SHORT
+                plain = len(raw) <= MAX_PIECE
+                text = loads(raw)[field] if plain else ""
+                plain = plain and type(text) is str and len(text) <= _SHORT
             except (ValueError, LookupError, TypeError):
                 plain = False
             if plain:
@@ -53,6 +56,11 @@ def read(span: Span, batches: Iterable[Batch | TooLong], found: Found) -> Iterat
 
 def record(span: Span, raw: bytes, offset: int, line: int, found: Found) -> Iterator[Document | BadRecord]:
     """Yield what one record is: a document, its pieces, or a bad record."""
+    if len(raw) > MAX_PIECE:
+        rest, strings = long_json.shortened(raw)
+        if strings:
+            yield from _long_record(span, rest, strings, offset, line, found)
+            return
     try:
         value = parse(raw)
         text = text_of(value, span.text)
@@ -61,6 +69,29 @@ def record(span: Span, raw: bytes, offset: int, line: int, found: Found) -> Iter
         return
     score = score_of(value, span.score)
     yield from documents(span.source, span.path, offset, line, without_surrogates(text, found), score)
+
+
+def _long_record(
+    span: Span, rest: bytes, strings: Mapping[str, memoryview], offset: int, line: int, found: Found
+) -> Iterator[Document | BadRecord]:
+    """Yield what one record is, without a copy of its long strings."""
+    try:
+        for string in strings.values():
+            for block in long_json.blocks(string):
+                parse(block)
+        value = parse(rest)
+        text = text_of(value, span.text)
+    except NoTextError as error:
+        message = {"bad-json": "not JSON", "bad-utf8": "the record is not UTF-8"}.get(error.reason, error.message)
+        yield BadRecord(Place(span.source, span.path, offset, line), error.reason, message)
+        return
+    texts = chain.from_iterable(map(_texts, long_json.stretches(text, strings)))
+    blocks = (without_surrogates(each, found).encode() for each in texts)
+    yield from documents_of(span.source, span.path, offset, line, blocks, score_of(value, span.score))
+
+
+def _texts(stretch: str | memoryview) -> Iterable[str]:
+    return [stretch] if isinstance(stretch, str) else map(parse, long_json.blocks(stretch))
 
 
 def parse(raw: bytes) -> Any:

@@ -5,6 +5,7 @@ Memory: a block and the longest line; a line over ``MAX_RECORD`` is passed over,
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 from typing import BinaryIO
 
 from mrprep.sources.files import BLOCK
@@ -40,38 +41,46 @@ def batches(
 
     ``limit`` is at least the size of a block.
     """
-    pending: list[bytes] = []
-    held = 0
-    """Bytes of the line that has begun; more than ``limit`` once it is passed over."""
+    pending, held = BytesIO(), 0
+    """The line that has begun, and its bytes; more than ``limit`` once it is passed over."""
     for block in blocks:
         end = block.rfind(b"\n") + 1
         if not end:
             held += len(block)
-            pending.append(block)
+            pending.write(block)
             if held > limit:
-                pending.clear()
+                pending = BytesIO()
             continue
         first = block.find(b"\n") + 1
         if held + first - 1 > limit:
             yield TooLong(offset, line, held + first - 1)
-            offset, line, pending = offset + held + first, line + 1, []
+            offset, line, pending = offset + held + first, line + 1, BytesIO()
+        elif held > len(block):  # a long line is not copied with those after it
+            pending.write(block[: first - 1])
+            yield Batch(offset, line, [_taken(pending)])
+            offset, line, pending = offset + held + first, line + 1, BytesIO()
         else:
             first = 0
         if end > first:
-            pending.append(block[first:end])
-            lines = b"".join(pending).split(b"\n")
+            pending.write(block[first:end])
+            lines = _taken(pending).split(b"\n")
             lines.pop()
-            pending = []
             yield Batch(offset, line, lines)
             offset += sum(map(len, lines)) + len(lines)
             line += len(lines)
-        pending, held = [block[end:]], len(block) - end
+        pending, held = BytesIO(), len(block) - end
+        pending.write(block[end:])
     if held > limit:
         yield TooLong(offset, line, held)
     elif held:
-        last = [b"".join(pending)]
-        pending.clear()
-        yield Batch(offset, line, last)
+        yield Batch(offset, line, [_taken(pending)])
+
+
+def _taken(pending: BytesIO) -> bytes:
+    """Return what was written, which is not copied, and is held no longer."""
+    taken = pending.getvalue()
+    pending.close()
+    return taken
 
 
 def of_span(file: BinaryIO, start: int, stop: int, first_line: int) -> tuple[int, int, Iterator[bytes]]:

@@ -22,11 +22,13 @@ from mrprep.builddir.verify import damage
 from mrprep.building import change
 from mrprep.building import remove as removing
 from mrprep.errors import MrprepError
+from mrprep.growing import cleaned
 from mrprep.growing.listed import read_list
 from mrprep.growing.removed_texts import FindUnit, find_part, text_hashes
 from mrprep.growing.verdicts import REMOVED_ON_REQUEST
 from mrprep.interop import library
 from mrprep.mindrecord.read import stored_batches
+from mrprep.printable import printable
 from mrprep.provenance.name import find_document
 from mrprep.provenance.show import _ranges, show_row
 from mrprep.provenance.why import explain
@@ -357,3 +359,12 @@ def test_other_packings_and_layouts_and_no_dedupe(pack: dict[str, str], tmp_path
             decoded += "".join(model.decode(row.tolist()) for row in batch["input_ids"])
     assert NEW[2].split()[-1] not in decoded and NEW[3].split()[-1] in decoded
     assert not list(damage(open_build(build)))
+
+
+def test_quotes_are_found_wherever_a_long_text_has_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cleaned, "_SHOWN", 7)
+    text = "".join(f"{n}\n\x1b" for n in range(40))
+    for at in range(len(text) - 12):
+        quoted: set[int] = set()
+        cleaned._note_quoted(text, ("nothing of it", printable(text[at : at + 12], 12) + "…"), quoted)
+        assert quoted == {1}

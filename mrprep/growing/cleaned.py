@@ -17,6 +17,8 @@ from mrprep.printable import printable
 from mrprep.provenance.called import all_names, name_hashes
 
 _EMPTY = {"id": 0, "path": b"", "offset": 0, "line": 0, "piece": 0, "text": "", "edits": None, "score": None}
+_SHOWN = 1 << 18
+"""Characters of a text in which quotes are looked for at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,11 @@ def _writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
 
 
 def _note_quoted(text: str, excerpts: tuple[str, ...], quoted: set[int]) -> None:
-    shown = printable(text, len(text)) if excerpts else ""
-    quoted.update(number for number, excerpt in enumerate(excerpts) if excerpt.rstrip("…") in shown)
+    wanted = [excerpt.rstrip("…") for excerpt in excerpts]
+    reach = max(map(len, wanted), default=0)  # printable makes no text shorter
+    for at in range(0, len(text) if wanted else 0, _SHOWN):
+        shown = printable(text[at : at + _SHOWN + reach], _SHOWN + reach)
+        quoted.update(number for number, excerpt in enumerate(wanted) if excerpt in shown)
 
 
 def _without(path: Path, ids: U64, schema: pa.Schema, out: Path) -> list[dict[str, Any]]:

@@ -114,9 +114,10 @@ def text_hashes(path: Path) -> tuple[U64, Records]:
 
 def _rows(path: Path) -> Iterator[tuple[int, memoryview]]:
     with pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(columns=["id", "text"], use_threads=False):
-            data, offsets = flat(batch["text"])
-            for at, identity in enumerate(batch["id"].to_pylist()):
+        for group in range(file.num_row_groups):
+            table = file.read_row_group(group, ["id", "text"], use_threads=False)
+            data, offsets = flat(table["text"])
+            for at, identity in enumerate(table["id"].to_pylist()):
                 yield identity, data[offsets[at] : offsets[at + 1]]
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from mrprep.builddir.mapped import let_go
 from mrprep.builddir.tables import TOKEN_ENTRY
 from mrprep.errors import MrprepError
 from mrprep.interop.whole import runs_of, scatter, texts_of
@@ -22,6 +23,7 @@ from mrprep.stages import pack
 from mrprep.stages.shard import ShardUnit, shard_unit
 
 I32 = npt.NDArray[np.int32]
+_HELD_TOKENS = 4 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,9 @@ def repack_unit(unit: RepackUnit, out: Path) -> None:
     part.mkdir()
     shape = (unit.tokens,)
     tokens = np.lib.format.open_memmap(part / "tokens.npy", "w+", np.int32, shape)  # type: ignore[no-untyped-call]
-    scatter(_rows(unit), runs, tokens)
+    scatter(_rows(unit, tokens), runs, tokens)
     tokens.flush()
+    let_go(tokens)
     entries = _entries(unit, tokens, ends, {"doc": doc, "copy": copy})
     gone = np.isin(entries["doc"], unit.rows)
     removed = [entries[name][gone].astype(np.int64) for name in ("doc", "length", "ends")]
@@ -77,13 +80,17 @@ def repack_unit(unit: RepackUnit, out: Path) -> None:
     shutil.rmtree(part)
 
 
-def _rows(unit: RepackUnit) -> Iterator[I32]:
-    """Yield the tokens of the rows, int32[rows, S+1] a batch."""
-    if unit.pack.layout == "flat":
-        yield from (batch["input_ids"] for batch in stored_batches(unit.file, ["input_ids"]))
-        return
-    for batch in stored_batches(unit.file, ["input_ids", "labels"]):
-        yield np.concatenate([batch["input_ids"], batch["labels"][:, -1:]], axis=1)
+def _rows(unit: RepackUnit, tokens: I32) -> Iterator[I32]:
+    """Yield the tokens of the rows, int32[rows, S+1] a batch; what was written of ``tokens`` is not held meanwhile."""
+    names = ["input_ids"] if unit.pack.layout == "flat" else ["input_ids", "labels"]
+    taken = 0
+    for batch in stored_batches(unit.file, names):
+        ids = batch["input_ids"]
+        yield ids if len(names) == 1 else np.concatenate([ids, batch["labels"][:, -1:]], axis=1)
+        taken += ids.size
+        if taken > _HELD_TOKENS:
+            let_go(tokens)
+            taken = 0
 
 
 def _entries(unit: RepackUnit, tokens: I32, ends: I64, of: Mapping[str, I64]) -> npt.NDArray[Any]:

@@ -17,6 +17,8 @@ from mrprep.order import I64, U64
 
 CHUNK = 1 << 19
 """Shingles of a longer set that are in memory at a time."""
+SETS = 1 << 10
+"""Sets that are read before pages are given back: of each one the system takes in 64 KiB of the file."""
 PAIRS = 1 << 18
 """Pairs that are compared at a time."""
 TEXT_A_UNIT = 8 << 20
@@ -112,11 +114,13 @@ class ShingleFiles:
 
     def _sets(self, which: I64) -> U64:
         """Return sets one after the other; what is mapped counts as memory until it is let go."""
-        places = zip(self._file[which].tolist(), self._at[which].tolist(), self.sizes[which].tolist(), strict=True)
-        found = [self._maps[file][at : at + size] for file, at, size in places]
-        both: U64 = np.concatenate(found)
-        let_go(*self._maps.values())
-        return both
+        found = []
+        for begin in range(0, which.size, SETS):
+            some = which[begin : begin + SETS]
+            places = zip(self._file[some].tolist(), self._at[some].tolist(), self.sizes[some].tolist(), strict=True)
+            found.append(np.concatenate([self._maps[file][at : at + size] for file, at, size in places]))
+            let_go(*self._maps.values())
+        return np.concatenate(found)
 
     def _chunks(self, number: int) -> Iterator[U64]:
         at, left = int(self._at[number]), int(self.sizes[number])

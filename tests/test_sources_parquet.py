@@ -12,6 +12,7 @@ from sources_tools import Reading, read_bytes, read_path
 
 from mrprep.document import FileNote
 from mrprep.sources import columns as table_columns
+from mrprep.sources import parquet
 from mrprep.sources.columns import rows_at_a_time
 from mrprep.sources.discover import discover
 from mrprep.sources.read import read
@@ -209,3 +210,12 @@ def test_a_long_row_is_read_as_a_short_one(tmp_path: Path, monkeypatch: pytest.M
     assert wanted[0] == "天地" * 50_000 + "\n\nb" and len(wanted) == 4
     broken = pa.array([b"whole", b"\xe5" * 70_000, b"a\xff", b"cut \xe5\xa4"], pa.binary())
     assert write_and_read(tmp_path, {"text": broken}).texts == ["whole"]
+
+
+def test_dictionaries_are_not_made_anew(tmp_path: Path) -> None:
+    """Of each batch they were: all of the texts, whatever its rows."""
+    large = pa.array(["a", "b"] * 3, pa.large_string()).dictionary_encode()
+    pq.write_table(pa.table({"text": large, "n": pa.array(range(6), pa.decimal128(9, 2))}), tmp_path / "a.parquet")
+    with parquet._open(cut([discover(Source(name="s", path=tmp_path))], 1 << 20)[0][0]) as file:
+        assert not pa.types.is_dictionary(file.schema_arrow.field("text").type)
+        assert file.read()["text"].to_pylist() == ["a", "b"] * 3

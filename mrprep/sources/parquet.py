@@ -3,6 +3,7 @@ of them, or one that is larger.
 """
 
 from collections.abc import Iterator
+from io import BytesIO
 from typing import Any
 
 from mrprep.document import BadRecord, Document
@@ -63,10 +64,30 @@ def _open(span: Span) -> Any:
 
     file = open_file(span.full_path)
     try:
-        return pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+        found = pq.ParquetFile(file, buffer_size=1 << 20, pre_buffer=False)
+        if not any(map(pa.types.is_dictionary, found.schema_arrow.types)):
+            return found
+        return pq.ParquetFile(file, metadata=_plain(found), buffer_size=1 << 20, pre_buffer=False)
     except (pa.ArrowException, OSError, ValueError) as error:
         file.close()
         raise UnreadableError(f"is no readable Parquet file ({printable(str(error))})") from None
+
+
+def _plain(file: Any) -> Any:
+    """Return the metadata of a file by which dictionaries are read as values: made anew they take more."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    kinds = [field.type.value_type if pa.types.is_dictionary(field.type) else field.type for field in file.schema_arrow]
+    schema = pa.schema([field.with_type(kind) for field, kind in zip(file.schema_arrow, kinds, strict=True)])
+    described = BytesIO()
+    try:
+        pq.write_metadata(schema, described, store_schema=False)
+        metadata = pq.read_metadata(BytesIO(described.getvalue()))
+        metadata.append_row_groups(file.metadata)
+    except (pa.ArrowException, RuntimeError):  # a schema that pyarrow would write otherwise
+        return file.metadata
+    return metadata
 
 
 def _groups_of(span: Span, metadata: Any) -> tuple[list[int], int]:

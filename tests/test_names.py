@@ -86,6 +86,20 @@ def test_a_name_of_what_was_removed_means_no_other_document(tmp_path: Path) -> N
             find_document(build, name)
 
 
+def test_a_full_name_means_its_own_document_though_a_removed_one_could_go_by_it(tmp_path: Path) -> None:
+    gone: list[Row] = [("s1", b"s2/v.jsonl", 4)]  # its path alone is what s2's v.jsonl is called
+    build = build_of(tmp_path, [[("s1", b"s2/v.jsonl", 9), ("s2", b"v.jsonl", 4)]], gone=gone)
+    assert meant(documents_of(build, ["s2/v.jsonl:4"])) == ["s2/v.jsonl:4"]
+    assert documents_of(build, ["s1/s2/v.jsonl:4"]).already == 1
+    assert documents_of(build, ["s2/v.jsonl"]).already == 1  # a file is another's name too
+
+
+def test_a_name_of_what_was_removed_stays_so_when_two_others_have_it(tmp_path: Path) -> None:
+    here: list[Row] = [("b", b"f.jsonl", 1), ("c", b"f.jsonl", 1)]
+    listed = documents_of(build_of(tmp_path, [here], gone=[("a", b"f.jsonl", 1)]), ["f.jsonl:1"])
+    assert (listed.already, listed.ids.size, listed.missing, len(listed.others)) == (1, 0, (), 1)
+
+
 def test_only_a_line_on_which_a_document_begins_means_it(tmp_path: Path) -> None:
     build = build_of(
         tmp_path, [[("ln", b"a.txt", 1), ("ln", b"a.txt", 4)], [("ln", b"a.txt", 9), ("ln", b"b.jsonl", 2)]]

@@ -145,7 +145,8 @@ class Copies:
             "looked through)",
             "a model learns it by heart: put dedupe into the pipeline, or lower its threshold"
             if split == "train"
-            else "the loss on valid will be too good: put dedupe into the pipeline, so that copies go before the split",
+            else "the loss on valid will be too good: put dedupe into the pipeline, or, if it is there, lower its "
+            "threshold or add the stage paragraphs",
         )
 
 

@@ -102,10 +102,11 @@ def remove(out: Path, names: Sequence[str], options: RunOptions, say: Say, *, dr
 
 
 def _refuse_missing(build: Build, listed: Listed, *, strict: bool) -> None:
-    if not listed.missing or not (strict or not (listed.ids.size or listed.already)):
+    missing = listed.missing + (listed.others if strict else ())
+    if not missing or not (strict or not (listed.ids.size or listed.already)):
         return
-    count = len(listed.missing)
-    some = "; ".join(listed.missing[:_SHOWN]) + ("; …" if count > _SHOWN else "")
+    count = len(missing)
+    some = "; ".join(missing[:_SHOWN]) + ("; …" if count > _SHOWN else "")
     how = " (--strict)" if strict else ", as no line means a document"
     raise MrprepError(
         f"{count:,} listed {'name means' if count == 1 else 'names mean'} no document of "

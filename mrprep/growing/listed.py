@@ -18,7 +18,7 @@ from mrprep.errors import MrprepError
 from mrprep.order import I64, U64
 from mrprep.printable import printable
 from mrprep.provenance import tables
-from mrprep.provenance.called import ID, name_hashes, removed_names, shown
+from mrprep.provenance.called import ID, lines_of, name_hashes, removed_names, shown
 from mrprep.provenance.meaning import Meaning, meanings
 from mrprep.provenance.name import described, line_within, several, unread, unread_files
 from mrprep.runs import runs
@@ -91,7 +91,8 @@ class _Resolved:
 def documents_of(build: Build, names: Sequence[str]) -> Listed:
     """Return the documents that names mean (`provenance.meaning`), and those that go with them.
 
-    A name of a document that was removed before means none, and never the one that has that name now.
+    A name of a document that was removed before means none, and not the one that has that name now, unless it is
+    that one's own, with its source.
     Without dedupe nothing is known of copies: only what is named goes.
     """
     read = _resolved(build, names)
@@ -122,11 +123,12 @@ def documents_of(build: Build, names: Sequence[str]) -> Listed:
 
 def _resolved(build: Build, names: Sequence[str]) -> _Resolved:
     encoded = [os.fsencode(name) for name in names]
-    gone = np.isin(name_hashes(encoded), removed_names(build)).tolist()
+    meant = meanings(build, encoded)
+    gone = _gone(build, encoded, meant)
     good: dict[int, None] = {}
     already, others, bad = 0, [], []
-    for at, meaning in enumerate(meanings(build, encoded)):
-        if gone[at] and meaning.count < 2:
+    for at, meaning in enumerate(meant):
+        if gone[at]:
             already += 1
             others += [(names[at], meaning.ids[0])] if meaning.count else []
         elif meaning.count == 1:
@@ -151,6 +153,16 @@ def _resolved(build: Build, names: Sequence[str]) -> _Resolved:
 
 def _told(found: tables.Found) -> str:
     return f"{found.id:016x}  {shown(found.source, found.path, found.line)}"
+
+
+def _gone(build: Build, names: Sequence[bytes], meant: Sequence[Meaning]) -> list[bool]:
+    """Return of each name whether it was one of a document that was removed, and is not another's own full name."""
+    gone: list[bool] = np.isin(name_hashes(names), removed_names(build)).tolist()
+    there = {at: meant[at].ids[0] for at, was in enumerate(gone) if was and meant[at].count == 1}
+    of = described(build, set(there.values()))
+    for at, identity in there.items():
+        gone[at] = names[at] not in lines_of(of[identity].source, of[identity].path, of[identity].line)
+    return gone
 
 
 def _unknown(reasons: Mapping[str, str], name: str, encoded: bytes, meaning: Meaning) -> str:

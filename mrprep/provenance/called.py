@@ -35,6 +35,11 @@ def whole_paths(source: str, path: bytes) -> tuple[bytes, ...]:
     return paths(_within(source, path))
 
 
+def lines_of(source: str, path: bytes, line: int) -> list[bytes]:
+    """Return the names ``source/path:line`` of a document, which are its own alone."""
+    return [b"%s:%d" % (file, line) for file in whole_paths(source, path)]
+
+
 def all_names(identity: int, source: str, path: bytes, line: int) -> list[bytes]:
     """Return each name by which a document might ever go: its id, its file, file and line."""
     files = dict.fromkeys((*paths(path), *whole_paths(source, path)))

@@ -61,10 +61,12 @@ def timed(inputs: list[Path], out: Path, jobs: int | None = None) -> float:
 
 def watched(inputs: list[Path], out: Path) -> dict[str, int]:
     """Build and return peak resident sets; apart from the timed runs, since looking costs time."""
+    shutil.rmtree(out, ignore_errors=True)
     build = start(inputs, out)
     watch = Watch(build.pid)
     watch.start()
-    build.wait()
+    if build.wait():
+        raise SystemExit("the build failed")
     return watch.stop()
 
 

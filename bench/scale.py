@@ -140,7 +140,7 @@ def measure(gigabytes: float, documents: int, folder: Path, options: list[str]) 
     return figures
 
 
-def largest(peaks: dict[str, Any]) -> tuple[int, int]:
+def peak(peaks: dict[str, Any]) -> tuple[int, int]:
     """Return the MiB of the largest tree and process of all phases."""
     tree, process = (max(each[which] for each in peaks.values()) for which in (0, 1))
     return tree, process
@@ -148,7 +148,7 @@ def largest(peaks: dict[str, Any]) -> tuple[int, int]:
 
 def remember(figures: dict[str, Any]) -> None:
     """Add one size to the history."""
-    tree, process = largest(figures["peaks"])
+    tree, process = peak(figures["peaks"])
     kept = ("documents", "options", "work", "build", "recall", "checked")
     rounded = {name: round(figures[name], 2) for name in ("gigabytes", "seconds")}
     told = rounded | {name: figures[name] for name in kept}
@@ -158,7 +158,7 @@ def remember(figures: dict[str, Any]) -> None:
 def show(figures: dict[str, Any]) -> None:
     """Print one size."""
     peaks = figures["peaks"]
-    tree, process = largest(peaks)
+    tree, process = peak(peaks)
     print(
         f"{figures['gigabytes']:.2f} GB, {figures['documents']:,} documents: {figures['seconds']:.0f} s, "
         f"{1000 * figures['gigabytes'] / figures['seconds']:.1f} MB/s; MiB: tree {tree:,}, process {process:,}; "

@@ -11,7 +11,7 @@ from typing import Any
 from mrprep.document import BadRecord, Document, Place
 from mrprep.printable import printable
 from mrprep.sources.files import UnreadableError
-from mrprep.sources.pieces import MAX_PIECE, blocks_of, documents, documents_of, is_utf8
+from mrprep.sources.pieces import MAX_PIECE, documents, documents_of, is_utf8, text_blocks
 from mrprep.sources.span import Span
 from mrprep.sources.texts import finite
 
@@ -110,7 +110,7 @@ def _long_row(span: Span, texts: Sequence[memoryview], score: float | None, row:
     if not all(map(is_utf8, texts)):
         yield _not_utf8(Place(span.source, span.path, row, row + 1))
         return
-    blocks = chain(blocks_of(texts[0]), *(chain([b"\n\n"], blocks_of(text)) for text in texts[1:]))
+    blocks = chain(text_blocks(texts[0]), *(chain([b"\n\n"], text_blocks(text)) for text in texts[1:]))
     yield from documents_of(span.source, span.path, row, row + 1, blocks, score)
 
 

@@ -61,7 +61,7 @@ def documents_of(
         yield Document(Place(source, path, offset, line, index), text, score=score)
 
 
-def blocks_of(text: memoryview) -> Iterator[bytes]:
+def text_blocks(text: memoryview) -> Iterator[bytes]:
     """Yield the bytes of a long text, a block at a time."""
     return (bytes(text[at : at + _BLOCK]) for at in range(0, len(text), _BLOCK))
 
@@ -70,7 +70,7 @@ def is_utf8(text: memoryview) -> bool:
     """Tell whether a long text is UTF-8, a block at a time."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        for block in blocks_of(text):
+        for block in text_blocks(text):
             decoder.decode(block)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
